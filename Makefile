@@ -1,0 +1,44 @@
+# Every target sets up what it needs: `make demo` and `make test` work on a fresh clone.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+DATA ?= ../shared/data
+GROUP ?=
+
+.PHONY: install demo test lint types bench lock clean
+
+install: $(READY)
+
+$(READY): requirements.lock pyproject.toml
+	@echo "Setting up $(VENV) from requirements.lock"
+	@$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Python 3.11 or newer is needed"'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@grep -A40 '^uv==' requirements.lock | awk 'NR>1 && /^[a-z]/ {exit} {print}' > $(VENV)/uv.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $(VENV)/uv.lock
+	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: $(READY)
+	@$(BIN)/hindsight-ray demo
+
+test: $(READY)
+	@BIN=$(BIN) DATA=$(DATA) sh tests/run.sh
+
+lint: $(READY)
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports
+
+types: $(READY)
+	@$(BIN)/basedpyright
+
+bench: $(READY)
+	@$(BIN)/python -m benchmarks $(GROUP) --data $(DATA)
+
+# Resolve the lock anew; it names versions and hashes only, so that any package index serves it.
+lock:
+	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --extra dev --generate-hashes \
+		--no-emit-index-url --no-header pyproject.toml --output-file requirements.lock
+
+clean:
+	rm -rf $(VENV)

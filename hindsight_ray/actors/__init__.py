@@ -1,0 +1,1 @@
+"""Thin Ray shells around the services: plain classes, decorated where `compose` deploys them."""

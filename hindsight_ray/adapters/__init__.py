@@ -1,0 +1,1 @@
+"""One vendor each: only an adapter imports its library."""

@@ -1,0 +1,1 @@
+"""Ledgers: the place of record."""

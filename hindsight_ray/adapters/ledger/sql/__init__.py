@@ -1,0 +1,1 @@
+"""The ledger in SQL, through SQLAlchemy Core: SQLite on one node."""

@@ -1,0 +1,1 @@
+"""Memory stores: vectors and their search."""

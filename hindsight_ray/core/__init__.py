@@ -1,0 +1,1 @@
+"""The science: pure functions over values. Time, randomness and opinions arrive as arguments."""

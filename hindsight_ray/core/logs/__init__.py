@@ -1,0 +1,1 @@
+"""Foreign logs read as runs and events."""

@@ -1,0 +1,309 @@
+"""Commands: what a caller may ask, one value per verb. The same words at every door.
+
+A command never names its caller: that comes from the ticket it arrives with. `command_id` makes a
+retry harmless: the same id and payload has one effect, with another payload it is refused.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from hindsight_ray.domain.access import Action
+from hindsight_ray.domain.base import Value
+from hindsight_ray.domain.caller import TicketRequest
+from hindsight_ray.domain.event import Event, MemoryRef
+from hindsight_ray.domain.ids import CommandId, LabelName, MemoryId, RunId
+from hindsight_ray.domain.memory import Layer, MemoryType, Scene, SourceKind, Status
+from hindsight_ray.domain.run import WorkingState
+from hindsight_ray.domain.scope import Scope
+from hindsight_ray.domain.text import STEPS_MAX, TAGS_MAX, Line, LongText, Moment, Query, Short, Summary
+
+RESULTS_MAX = 100
+BATCH_EVENTS_MAX = 2_000
+
+
+class Command(Value):
+    """Base of all commands."""
+
+
+class StartRun(Command):
+    """Begin a run. `scope` defaults to the acting user's; without a user it must be named."""
+
+    command_id: CommandId
+    goal: Line
+    task_type: Short = "task"
+    tools: tuple[Short, ...] = ()
+    scope: Scope | None = None
+    intent: Summary = ""
+    project: Short | None = None
+    seed: int | None = None
+
+
+class JoinRun(Command):
+    """Take part in a run that somebody else began."""
+
+    run_id: RunId
+
+
+class RecordEvents(Command):
+    """A batch of the caller's own events of one run, in order of `seq`."""
+
+    run_id: RunId
+    events: tuple[Event, ...] = Field(max_length=BATCH_EVENTS_MAX)
+
+
+class CloseRun(Command):
+    """End a run: causes are checked, missing numbers reported, working states dropped."""
+
+    run_id: RunId
+
+
+class AssertOutcome(Command):
+    """Score a run from -1 to 1. Asserting again by the same principal revises the score."""
+
+    run_id: RunId
+    value: float = Field(ge=-1.0, le=1.0)
+    success: bool | None = None  # default: value > 0
+    evaluator: Short = "caller"
+
+
+class ReadRun(Command):
+    """A run with its events, outcomes and gaps."""
+
+    run_id: RunId
+
+
+class ListRuns(Command):
+    """Runs that the caller may read, newest first."""
+
+    limit: int = Field(default=20, ge=1, le=RESULTS_MAX)
+    task_type: Short | None = None
+
+
+class SetWorking(Command):
+    """Replace the caller's working state in a run."""
+
+    run_id: RunId
+    state: WorkingState
+
+
+class GetWorking(Command):
+    """The caller's working state in a run."""
+
+    run_id: RunId
+
+
+class Note(Command):
+    """Add a line to the short-term window of the ticket's session."""
+
+    text: Line
+
+
+class Window(Command):
+    """The short-term window of the ticket's session, oldest first."""
+
+
+class Write(Command):
+    """Keep a statement. Longer than 200 characters, it is split into linked parts."""
+
+    command_id: CommandId
+    content: LongText
+    scope: Scope | None = None  # default: the acting user's, else the caller's own
+    type: MemoryType = "fact"
+    layer: Layer = "semantic"
+    steps: tuple[Line, ...] = Field(default=(), max_length=STEPS_MAX)
+    scene: Scene | None = None
+    topic: Short | None = None
+    confidence: float = Field(default=0.8, ge=0.0, le=1.0)
+    importance: float = Field(default=0.5, ge=0.0, le=1.0)
+    tags: tuple[Short, ...] = Field(default=(), max_length=TAGS_MAX)
+    labels: tuple[LabelName, ...] = Field(default=(), max_length=TAGS_MAX)
+    project: Short | None = None
+    expires_at: Moment | None = None
+    source: Literal["user", "agent", "tool"] = "agent"  # what was said by whom; weight follows
+    run_id: RunId | None = None
+
+
+class Search(Command):
+    """Find at most `k` memories. Filters narrow; nothing here widens what may be read."""
+
+    query: Query
+    k: int = Field(default=5, ge=1, le=RESULTS_MAX)
+    scopes: tuple[Scope, ...] | None = None
+    types: tuple[MemoryType, ...] | None = None
+    layers: tuple[Layer, ...] | None = None
+    task_type: Short | None = None  # for experiences: the coarse rules
+    tools: tuple[Short, ...] = ()
+    since: Moment | None = None
+    until: Moment | None = None
+    statuses: tuple[Status, ...] | None = None  # others than active and outdated need `review`
+    run_id: RunId | None = None  # hits are added to what this run's agent was offered
+    at_least: int | None = None  # a policy revision that the answer must not be older than
+
+
+class SearchMany(Command):
+    """Several searches in one call, answered in order at one policy revision."""
+
+    searches: tuple[Search, ...] = Field(min_length=1, max_length=50)
+
+
+class Get(Command):
+    """One memory at its current revision."""
+
+    memory_id: MemoryId
+
+
+class History(Command):
+    """Who changed a memory, when and why."""
+
+    memory_id: MemoryId
+
+
+class Update(Command):
+    """Change a memory; what is None stays. `if_revision` makes it a compare-and-set."""
+
+    command_id: CommandId
+    memory_id: MemoryId
+    content: LongText | None = None
+    importance: float | None = Field(default=None, ge=0.0, le=1.0)
+    confidence: float | None = Field(default=None, ge=0.0, le=1.0)
+    tags: tuple[Short, ...] | None = Field(default=None, max_length=TAGS_MAX)
+    expires_at: Moment | None = None
+    if_revision: int | None = None
+
+
+class Forget(Command):
+    """Take a memory out of every answer; a tombstone stays."""
+
+    command_id: CommandId
+    memory_id: MemoryId
+
+
+class Promote(Command):
+    """Copy a memory to another scope, dropping scopes from its audience on purpose."""
+
+    command_id: CommandId
+    memory_id: MemoryId
+    scope: Scope
+
+
+class Share(Command):
+    """Let `to` (a principal or role) act on a scope, until a time if one is given."""
+
+    command_id: CommandId
+    scope: Scope
+    to: str
+    actions: tuple[Action, ...] = ("read",)
+    until: Moment | None = None
+
+
+class Revoke(Command):
+    """Take back what was shared."""
+
+    command_id: CommandId
+    scope: Scope
+    to: str
+    actions: tuple[Action, ...] | None = None  # None: every action
+
+
+class ReviewRun(Command):
+    """Review a run now, whatever its length."""
+
+    run_id: RunId
+
+
+class Attribute(Command):
+    """Share a run's outcome among what led to it."""
+
+    run_id: RunId
+
+
+class Explain(Command):
+    """The evidence behind a memory: the events it cites and what it was derived from."""
+
+    memory_id: MemoryId
+
+
+class Why(Command):
+    """Why a caller may or may not do something: the rule, the role path, the revision."""
+
+    agent: str | None = None
+    user: str | None = None
+    action: Action
+    object: str  # a scope, or a memory's id
+
+
+class IssueTicket(Command):
+    """Make a ticket for somebody of this tenant or another one (operator)."""
+
+    request: TicketRequest
+
+
+class RevokeTicket(Command):
+    """End a ticket before its time, by its id."""
+
+    ticket_id: str
+
+
+class LoadPolicy(Command):
+    """Replace the policy by the text of a csv file; refused whole if it has any fault."""
+
+    text: str
+
+
+class ImportRuns(Command):
+    """Record the runs of a log file as if they had happened here (operator)."""
+
+    format: Literal["openai-messages", "who-and-when"]
+    text: str
+    scope: Scope
+    trusted: bool = True
+
+
+class ImportReport(Value):
+    """What an import did; `refused` names each item left out and why."""
+
+    runs: int
+    events: int
+    refused: tuple["Refused", ...] = ()
+
+
+class Refused(Value):
+    """An item that an import left out: its position in the file and the reason."""
+
+    position: int
+    reason: str
+
+
+class Explanation(Value):
+    """What a memory rests on, as far as the reader may see it."""
+
+    memory_id: MemoryId
+    source_kind: SourceKind
+    run_id: RunId | None
+    events: tuple[Event, ...]
+    derived_from: tuple[MemoryRef, ...]
+
+
+class WhyAnswer(Value):
+    """A decision with its audience: what else a reader would have to read."""
+
+    decisions: tuple["WhyOne", ...]
+    allowed: bool
+    revision: int
+
+
+class WhyOne(Value):
+    """The decision on one scope or label of the audience."""
+
+    object: str
+    allowed: bool
+    reason: str
+    rule: str | None
+    role_path: tuple[str, ...]
+
+
+class ReadAudit(Command):
+    """The newest audit entries of the caller's tenant: metadata, never text."""
+
+    limit: int = Field(default=50, ge=1, le=1_000)

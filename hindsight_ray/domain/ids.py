@@ -1,0 +1,61 @@
+"""Names of things, and the rule that every name keeps.
+
+Ids that people choose match `[A-Za-z0-9][A-Za-z0-9._@-]{0,127}` after NFC; ids that the product
+makes are UUIDs in canonical text. Both are checked where a value is built, so that nothing deeper
+has to doubt a name.
+"""
+
+import re
+import unicodedata
+import uuid
+from typing import Annotated, NewType
+
+from pydantic import AfterValidator
+
+from hindsight_ray.errors import InvalidInput
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,127}\Z")
+
+TenantName = NewType("TenantName", str)
+AgentName = NewType("AgentName", str)
+UserName = NewType("UserName", str)
+SessionName = NewType("SessionName", str)
+CommandName = NewType("CommandName", str)
+Label = NewType("Label", str)
+RunUuid = NewType("RunUuid", str)
+EventUuid = NewType("EventUuid", str)
+MemoryUuid = NewType("MemoryUuid", str)
+
+
+def checked_name(text: str) -> str:
+    """Return `text` in NFC if it is a valid id, else raise `InvalidInput` naming the rule."""
+    name = unicodedata.normalize("NFC", text)
+    if not _NAME.match(name):
+        raise InvalidInput(
+            f"`id` {text!r} must start with a letter or digit and hold at most 128 of"
+            " letters, digits, `.`, `_`, `@` and `-`",
+            value=text,
+        )
+    return name
+
+
+def checked_uuid(text: str) -> str:
+    """Return `text` if it is a UUID in canonical lower-case form, else raise `InvalidInput`."""
+    try:
+        canonical = str(uuid.UUID(text))
+    except (ValueError, AttributeError, TypeError):
+        canonical = ""
+    if canonical != text:
+        raise InvalidInput(f"`id` {text!r} must be a UUID in canonical lower-case form", value=text)
+    return text
+
+
+TenantId = Annotated[TenantName, AfterValidator(checked_name)]
+AgentId = Annotated[AgentName, AfterValidator(checked_name)]
+UserId = Annotated[UserName, AfterValidator(checked_name)]
+SessionId = Annotated[SessionName, AfterValidator(checked_name)]
+CommandId = Annotated[CommandName, AfterValidator(checked_name)]
+LabelName = Annotated[Label, AfterValidator(checked_name)]
+RunId = Annotated[RunUuid, AfterValidator(checked_uuid)]
+EventId = Annotated[EventUuid, AfterValidator(checked_uuid)]
+MemoryId = Annotated[MemoryUuid, AfterValidator(checked_uuid)]

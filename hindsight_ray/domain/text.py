@@ -1,0 +1,115 @@
+"""Texts, times and vectors that come from outside, checked once where they enter."""
+
+import math
+import unicodedata
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator
+
+from hindsight_ray.errors import InvalidInput, InvalidVector
+
+CONTENT_CHARACTERS_MAX = 200
+SUMMARY_CHARACTERS_MAX = 1_000
+QUERY_CHARACTERS_MAX = 2_000
+LONG_TEXT_CHARACTERS_MAX = 20_000
+STEPS_MAX = 50
+TAGS_MAX = 32
+
+
+def checked_text(text: str, *, name: str, limit: int, empty: bool = False) -> str:
+    """Return `text` in NFC, or raise `InvalidInput`.
+
+    Refused: lone surrogates, NUL and other control characters (tab and newline are kept), more
+    than `limit` characters, and nothing but white space unless `empty`.
+    """
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"`{name}` must be text, not {type(text).__name__}", field=name)
+    if any("\ud800" <= ch <= "\udfff" for ch in text):
+        raise InvalidInput(f"`{name}` holds a lone surrogate, which is no character", field=name)
+    if any(unicodedata.category(ch) == "Cc" and ch not in "\t\n\r" for ch in text):
+        raise InvalidInput(f"`{name}` holds a control character (NUL or the like)", field=name)
+    normal = unicodedata.normalize("NFC", text)
+    if len(normal) > limit:
+        raise InvalidInput(
+            f"`{name}` has {len(normal)} characters; at most {limit} are kept", field=name
+        )
+    if not empty and not normal.strip():
+        raise InvalidInput(f"`{name}` is empty", field=name)
+    return normal
+
+
+def cut_text(text: str, limit: int) -> tuple[str, bool]:
+    """Return `text` made fit for storing within `limit` characters, and whether it was cut.
+
+    For text that a tool or a log produced and nobody can be asked to correct: control characters
+    and lone surrogates become `\ufffd`.
+    """
+    clean = "".join(
+        "\ufffd"
+        if "\ud800" <= ch <= "\udfff" or (unicodedata.category(ch) == "Cc" and ch not in "\t\n\r")
+        else ch
+        for ch in text[: limit * 2 + 64]
+    )
+    normal = unicodedata.normalize("NFC", clean)
+    if len(normal) <= limit and len(text) <= limit * 2 + 64:
+        return normal, False
+    return normal[: limit - 1] + "…", True
+
+
+def checked_time(moment: datetime) -> datetime:
+    """Return `moment` in UTC, or raise `InvalidInput` if it has no time zone."""
+    if moment.tzinfo is None or moment.utcoffset() is None:
+        raise InvalidInput(f"`time` {moment.isoformat()} has no time zone", field="time")
+    return moment.astimezone(UTC)
+
+
+def checked_vector(vector: Sequence[float], *, dimension: int) -> tuple[float, ...]:
+    """Return `vector` if it has `dimension` finite numbers and is not zero, else `InvalidVector`."""
+    if len(vector) != dimension:
+        raise InvalidVector(
+            f"`vector` has {len(vector)} numbers; this space has {dimension}", dimension=dimension
+        )
+    if not all(math.isfinite(x) for x in vector):
+        raise InvalidVector("`vector` holds NaN or infinity")
+    if not any(vector):
+        raise InvalidVector("`vector` is zero, so it has no direction")
+    return tuple(vector)
+
+
+def _aware(value: object) -> object:
+    return checked_time(value) if isinstance(value, datetime) else value
+
+
+def _summary(text: str) -> str:
+    return checked_text(text, name="summary", limit=SUMMARY_CHARACTERS_MAX, empty=True)
+
+
+def _content(text: str) -> str:
+    return checked_text(text, name="content", limit=CONTENT_CHARACTERS_MAX)
+
+
+def _line(text: str) -> str:
+    return checked_text(text, name="text", limit=SUMMARY_CHARACTERS_MAX)
+
+
+def _short(text: str) -> str:
+    return checked_text(text, name="name", limit=CONTENT_CHARACTERS_MAX)
+
+
+def _long(text: str) -> str:
+    return checked_text(text, name="content", limit=LONG_TEXT_CHARACTERS_MAX)
+
+
+def _query(text: str) -> str:
+    return checked_text(text, name="query", limit=QUERY_CHARACTERS_MAX)
+
+
+Moment = Annotated[datetime, BeforeValidator(_aware), AfterValidator(checked_time)]
+Summary = Annotated[str, AfterValidator(_summary)]  # up to 1,000 characters, may be empty
+Content = Annotated[str, AfterValidator(_content)]  # 1 to 200 characters: one memory
+Line = Annotated[str, AfterValidator(_line)]  # 1 to 1,000 characters: a goal, a step, a reason
+Short = Annotated[str, AfterValidator(_short)]  # 1 to 200 characters: a tool's or task's name
+LongText = Annotated[str, AfterValidator(_long)]  # 1 to 20,000 characters: a draft, to be split
+Query = Annotated[str, AfterValidator(_query)]  # 1 to 2,000 characters

@@ -1,0 +1,372 @@
+"""The small interfaces that services rest on. Every method is mandatory, every one async.
+
+The ledger's logs share one unit of work: what is written through one unit is committed together
+or not at all, and what is read through one unit is one snapshot.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindsight_ray.domain.access import Action, Membership, Policy, Rule
+from hindsight_ray.domain.caller import Caller, Ticket, TicketRequest
+from hindsight_ray.domain.event import Event, MemoryRef, SequenceGap
+from hindsight_ray.domain.memory import Memory, MemoryStatistics, RevisionNote
+from hindsight_ray.domain.review import Review
+from hindsight_ray.domain.rows import (
+    AudienceKey,
+    AuditEntry,
+    EmbeddingSpace,
+    KeywordMatches,
+    Near,
+    Offered,
+    RecallEntry,
+    RowFilter,
+    Standing,
+)
+from hindsight_ray.domain.run import Annotation, Outcome, Run, WorkingState
+
+Vector = NDArray[np.float32]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """What appending a batch of events did."""
+
+    stored: int
+    repeated: int
+
+
+class RunLog(Protocol):
+    """Runs, their participants and events."""
+
+    async def create(self, run: Run) -> None: ...
+
+    async def get(self, tenant: str, run_id: str) -> Run | None: ...
+
+    async def replace(self, run: Run) -> None:
+        """Store the run's new state (participants, audience, closing time)."""
+        ...
+
+    async def newest(
+        self, tenant: str, *, limit: int, before: str | None = None, task_type: str | None = None
+    ) -> Sequence[Run]:
+        """Runs by start, newest first, older than the run id `before` if one is given."""
+        ...
+
+    async def append(self, tenant: str, run_id: str, events: Sequence[Event]) -> Appended:
+        """Add events; equal ones are counted as repeated. Raises `EventConflict`, adding none."""
+        ...
+
+    async def events(self, tenant: str, run_id: str) -> Sequence[Event]:
+        """All events by timestamp, then agent, incarnation and seq."""
+        ...
+
+    async def event_count(self, tenant: str, run_id: str) -> int: ...
+
+    async def gaps(self, tenant: str, run_id: str) -> Sequence[SequenceGap]: ...
+
+    async def enter(self, tenant: str, run_id: str, agent: str, session: str | None) -> None:
+        """Note that this agent's session has this run open."""
+        ...
+
+    async def open_runs(self, tenant: str, agent: str, session: str | None) -> Sequence[str]:
+        """Runs not closed that this agent's session has entered."""
+        ...
+
+    async def offered(self, tenant: str, run_id: str, agent: str) -> Offered: ...
+
+    async def set_offered(self, tenant: str, run_id: str, agent: str, offered: Offered) -> None: ...
+
+    async def annotate(self, tenant: str, annotation: Annotation) -> None: ...
+
+    async def annotations(self, tenant: str, run_id: str) -> Sequence[Annotation]: ...
+
+
+class OutcomeLog(Protocol):
+    """Outcomes of runs; one per run and asserting principal, revisable."""
+
+    async def put(self, tenant: str, outcome: Outcome) -> None: ...
+
+    async def of_run(self, tenant: str, run_id: str) -> Sequence[Outcome]:
+        """By time, the latest last."""
+        ...
+
+
+class ReviewLog(Protocol):
+    """Reviews as they were filled in, one per run, kind and digest of the trajectory."""
+
+    async def get(self, tenant: str, run_id: str, digest: str) -> Review | None: ...
+
+    async def put(self, tenant: str, digest: str, review: Review, at: datetime) -> None: ...
+
+    async def of_run(self, tenant: str, run_id: str) -> Sequence[Review]: ...
+
+
+class LayerLog(Protocol):
+    """Working state (per run and agent) and the short-term window (per session)."""
+
+    async def working(self, tenant: str, run_id: str, agent: str) -> WorkingState | None: ...
+
+    async def set_working(
+        self, tenant: str, run_id: str, agent: str, state: WorkingState
+    ) -> None: ...
+
+    async def drop_working(self, tenant: str, run_id: str) -> None: ...
+
+    async def window(self, tenant: str, principal: str, session: str) -> Sequence[str]:
+        """Lines of the session's window, oldest first."""
+        ...
+
+    async def add_to_window(
+        self, tenant: str, principal: str, session: str, line: str, *, keep: int
+    ) -> None:
+        """Add a line and drop the oldest beyond `keep`."""
+        ...
+
+
+class CommandLog(Protocol):
+    """Receipts by principal and command id, with the payload's digest."""
+
+    async def get(self, tenant: str, principal: str, command_id: str) -> tuple[str, str] | None:
+        """(digest of the payload, receipt as JSON), or None."""
+        ...
+
+    async def put(
+        self, tenant: str, principal: str, command_id: str, digest: str, receipt: str
+    ) -> None: ...
+
+
+class PolicyLog(Protocol):
+    """The policy at its revision, known tenants, revoked tickets."""
+
+    async def standing(self, tenant: str, ticket_id: str) -> Standing:
+        """Revision, whether the tenant exists, whether the ticket is revoked: one query."""
+        ...
+
+    async def current(self) -> Policy: ...
+
+    async def replace(
+        self, rules: Iterable[Rule], memberships: Iterable[Membership], at: datetime
+    ) -> int:
+        """Put these rules in force and return the next revision. Grants are rules with grantor."""
+        ...
+
+    async def add_tenant(self, tenant: str, at: datetime) -> None:
+        """Make the tenant known; nothing happens if it is."""
+        ...
+
+    async def tenants(self) -> Sequence[str]: ...
+
+    async def revoke_ticket(self, ticket_id: str, at: datetime) -> int:
+        """End a ticket; returns the revision from which it is refused."""
+        ...
+
+
+class AuditLog(Protocol):
+    """Denials, writes, grants, promotions, exports: metadata only."""
+
+    async def append(self, entry: AuditEntry) -> None: ...
+
+    async def newest(self, tenant: str, *, limit: int) -> Sequence[AuditEntry]: ...
+
+
+class RecallLog(Protocol):
+    """What was asked and offered."""
+
+    async def append(self, entry: RecallEntry) -> None: ...
+
+    async def newest(self, tenant: str, *, limit: int) -> Sequence[RecallEntry]: ...
+
+
+class MemoryStats(Protocol):
+    """Accesses, verification and utility, beside the memories."""
+
+    async def touch(self, tenant: str, ids: Sequence[str], at: datetime) -> None: ...
+
+    async def verify(self, tenant: str, ids: Sequence[str], at: datetime) -> None: ...
+
+    async def set_utility(self, tenant: str, memory_id: str, utility: float) -> None: ...
+
+    async def of(self, tenant: str, ids: Sequence[str]) -> Mapping[str, MemoryStatistics]: ...
+
+
+class AudienceKeys(Protocol):
+    """The catalogue of audiences that occur in a tenant, each under its key."""
+
+    async def version(self, tenant: str) -> int: ...
+
+    async def all(self, tenant: str) -> Mapping[AudienceKey, tuple[str, ...]]: ...
+
+    async def ensure(self, tenant: str, audience: tuple[str, ...]) -> AudienceKey:
+        """The audience's key, added to the catalogue if it is new."""
+        ...
+
+
+class Memories(Protocol):
+    """The memories' records: the truth about which revision counts and what it says."""
+
+    async def change_number(self, tenant: str) -> int: ...
+
+    async def scope_change(self, tenant: str, scope: str) -> int:
+        """The change number of the last change in this scope, 0 if there was none."""
+        ...
+
+    async def changed_since(self, tenant: str, scope: str, change: int) -> Sequence[str]:
+        """Ids of the memories of a scope whose last change is later than `change`."""
+        ...
+
+    async def current(self, tenant: str, ids: Sequence[str]) -> Mapping[str, Memory]:
+        """Current revisions of those that exist and are not forgotten, whatever their status."""
+        ...
+
+    async def at(self, tenant: str, refs: Sequence[MemoryRef]) -> Mapping[MemoryRef, Memory]:
+        """Revisions as they were, also of what has changed since; not of what was erased."""
+        ...
+
+    async def put(
+        self,
+        memory: Memory,
+        vector: Vector,
+        *,
+        key: AudienceKey,
+        terms: Mapping[str, int],
+        by: str,
+        why: str,
+    ) -> int:
+        """Make this revision current, with its vector and keyword postings; return its change.
+
+        Raises `RevisionConflict` unless the revision is the current one plus one (1 if new).
+        """
+        ...
+
+    async def forget(self, tenant: str, memory_id: str, *, by: str, why: str, at: datetime) -> None:
+        """Leave a tombstone: out of every route, postings and vector dropped."""
+        ...
+
+    async def history(self, tenant: str, memory_id: str) -> Sequence[RevisionNote]: ...
+
+    async def on_topic(self, row_filter: RowFilter, topic: str) -> Sequence[Memory]: ...
+
+    async def recent(self, row_filter: RowFilter, *, limit: int) -> Sequence[Memory]:
+        """Newest first by creation."""
+        ...
+
+    async def keyword_matches(self, row_filter: RowFilter, terms: Sequence[str]) -> KeywordMatches:
+        """Postings and statistics over the rows that pass the filter, and no others."""
+        ...
+
+    async def derived_from(self, tenant: str, ids: Sequence[str]) -> Sequence[str]:
+        """Ids of current memories that name one of these in `derived_from`."""
+        ...
+
+    async def count(self, row_filter: RowFilter) -> int: ...
+
+
+class Unit(Protocol):
+    """One transaction on the ledger."""
+
+    runs: RunLog
+    outcomes: OutcomeLog
+    reviews: ReviewLog
+    layers: LayerLog
+    commands: CommandLog
+    policy: PolicyLog
+    audit: AuditLog
+    recalls: RecallLog
+    stats: MemoryStats
+    keys: AudienceKeys
+    memories: Memories
+
+
+class Ledger(Protocol):
+    """The one place of record. `reading` is one snapshot; `writing` commits when it is left well.
+
+    Both raise `Busy` when a lock does not come free in time and `StorageFailed` when the disk
+    refuses; leaving `writing` by an exception changes nothing.
+    """
+
+    def reading(self) -> AbstractAsyncContextManager[Unit]: ...
+
+    def writing(self) -> AbstractAsyncContextManager[Unit]: ...
+
+    async def close(self) -> None: ...
+
+
+class MemoryStore(Protocol):
+    """Vectors and their search. The ledger says which revision counts; rows are re-checked."""
+
+    async def nearest(
+        self, unit: Unit, row_filter: RowFilter, vector: Vector, *, limit: int
+    ) -> Sequence[Near]:
+        """The `limit` nearest current rows that pass the filter, by cosine, nearest first."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+Purpose = Literal["query", "passage"]
+
+
+class Embedder(Protocol):
+    """Texts to unit vectors in one pinned space."""
+
+    @property
+    def space(self) -> EmbeddingSpace: ...
+
+    async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vector:
+        """Shape (len(texts), dimension), float32, each row of length 1. Raises `ModelFailed`."""
+        ...
+
+
+class Tickets(Protocol):
+    """Signing and verifying callers. A verifier alone raises `Unavailable` on `issue`."""
+
+    async def issue(self, request: TicketRequest, now: datetime) -> Ticket: ...
+
+    async def verify(self, token: str, now: datetime) -> Caller:
+        """Raises `InvalidTicket` for whatever is not a ticket of this home in its time."""
+        ...
+
+
+class PolicyEngine(Protocol):
+    """The authority that the compiled access must equal (Casbin)."""
+
+    async def enforce(
+        self, policy: Policy, caller: Caller, action: Action, target: str, now: datetime
+    ) -> bool: ...
+
+
+class Clock(Protocol):
+    """Time, aware and in UTC; and a steady count of seconds for durations."""
+
+    def now(self) -> datetime: ...
+
+    def steady_s(self) -> float: ...
+
+
+class IdSource(Protocol):
+    """Fresh ids."""
+
+    def event_id(self) -> str:
+        """A UUIDv7: ordered by time of making."""
+        ...
+
+    def token(self) -> str:
+        """32 random hex digits."""
+        ...
+
+
+class TaskRunner(Protocol):
+    """Runs independent pure jobs, here or on a cluster; results in the order of the inputs."""
+
+    async def map(self, job: Callable[[Any], T], inputs: Sequence[Any]) -> Sequence[T]: ...
+
+
+Background = Callable[[Awaitable[None]], None]  # starts a job that the home awaits when closing

@@ -1,0 +1,1 @@
+"""What the product does, one verb per file. Reads and writes through ports only."""

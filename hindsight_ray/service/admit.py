@@ -1,0 +1,94 @@
+"""The one door that decides: who the caller is now, and what they may do, in one transaction.
+
+Policy revision, ticket revocation and rows are read in the same unit of work. So a decision is
+never older than the rows it guards, a revoke is in force for every later call on every process as
+soon as its transaction has committed, and no lease or broadcast is needed for that.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from hindsight_ray.core.access import AccessSet, PolicyIndex, compile_access
+from hindsight_ray.core.audience import readable_keys
+from hindsight_ray.domain.access import Action
+from hindsight_ray.domain.caller import Caller, expired
+from hindsight_ray.domain.memory import Memory
+from hindsight_ray.domain.rows import RowFilter
+from hindsight_ray.errors import AccessDenied, InvalidTicket, NotFound
+from hindsight_ray.ports import Unit
+from hindsight_ray.service.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A caller, what the policy gives them at one revision, and the time it was decided at."""
+
+    caller: Caller
+    access: AccessSet
+    now: datetime
+
+    @property
+    def revision(self) -> int:
+        return self.access.revision
+
+    def require(self, action: Action, scope: str) -> None:
+        """Raise `AccessDenied` unless the caller may do `action` on `scope`."""
+        if not self.access.may(action, scope):
+            raise AccessDenied(
+                f"`{action}` on `{scope}` is not allowed for `{self.caller.principal}`;"
+                " an auditor can ask `why`",
+                action=action,
+                object=scope,
+                revision=self.revision,
+            )
+
+    def may_read(self, audience: Iterable[str], labels: Iterable[str] = ()) -> bool:
+        """Whether every scope of the audience is readable and no label is denied."""
+        return self.access.may_read_all(audience, labels)
+
+    def visible(self, memory: Memory | None, name: str) -> Memory:
+        """Return the memory if this caller may read it, else raise the `NotFound` of absence."""
+        if memory is None or not self.may_read(memory.audience, memory.labels):
+            raise absent("memory", name)
+        return memory
+
+
+def absent(kind: str, name: str) -> NotFound:
+    """The one answer for what is not there and for what the caller may not know of."""
+    return NotFound(f"`{kind}` {name!r} is not there for this caller", kind=kind, id=name)
+
+
+async def admit(world: World, unit: Unit, caller: Caller) -> Admitted:
+    """Decide, inside `unit`, what a verified caller may do now. Raises `InvalidTicket`."""
+    now = world.clock.now()
+    standing = await unit.policy.standing(caller.tenant, caller.ticket_id)
+    if expired(caller, now) or standing.ticket_revoked or not standing.tenant_known:
+        raise InvalidTicket("`ticket` is not valid here; ask the operator for a new one")
+    access = world.access.remembered(caller, standing.revision, now)
+    if access is None:
+        index = world.access.index(standing.revision)
+        if index is None:
+            index = PolicyIndex.of(await unit.policy.current())
+            world.access.keep_index(index)
+        access = compile_access(index, caller, now)
+        world.access.keep(caller, access)
+    return Admitted(caller, access, now)
+
+
+async def row_filter(
+    world: World,
+    unit: Unit,
+    admitted: Admitted,
+    narrow: Callable[[RowFilter], RowFilter] | None = None,
+) -> RowFilter:
+    """The filter that keeps every row out of which the caller may not read the whole audience."""
+    tenant = admitted.caller.tenant
+    keys = None
+    if not admitted.access.reads_everything:
+        catalogue = await unit.keys.all(tenant)
+        keys = readable_keys(catalogue, admitted.access)
+    base = RowFilter(
+        tenant=tenant, now=admitted.now, keys=keys, denied_labels=admitted.access.denied_labels
+    )
+    return narrow(base) if narrow else base

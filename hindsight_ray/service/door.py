@@ -1,0 +1,101 @@
+"""The one way in for every verb: verify the ticket, run the verb, write down what was refused.
+
+`VERBS` is the whole surface: a command that is not in it is denied. Embedded homes call this
+directly; on Ray a broker calls it; HTTP, MCP and the command line come through one of the two.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from hindsight_ray.domain import commands as c
+from hindsight_ray.domain.caller import Caller
+from hindsight_ray.domain.rows import AuditEntry
+from hindsight_ray.errors import AccessDenied, HindsightError, InvalidTicket, NotFound
+from hindsight_ray.service import (
+    attribute,
+    audit,
+    explain,
+    forget,
+    get,
+    history,
+    layers,
+    load_logs,
+    operate,
+    outcome,
+    promote,
+    record,
+    review,
+    runs,
+    search,
+    share,
+    update,
+    why,
+    write,
+)
+from hindsight_ray.service.world import World
+
+Verb = Callable[[World, Caller, Any], Awaitable[Any]]
+
+VERBS: dict[type[c.Command], Verb] = {
+    c.StartRun: runs.start,
+    c.JoinRun: runs.join,
+    c.CloseRun: runs.close,
+    c.ReadRun: runs.read,
+    c.ListRuns: runs.listed,
+    c.RecordEvents: record.record,
+    c.AssertOutcome: outcome.outcome,
+    c.SetWorking: layers.set_working,
+    c.GetWorking: layers.get_working,
+    c.Note: layers.note,
+    c.Window: layers.window,
+    c.Write: write.write,
+    c.Search: search.search,
+    c.SearchMany: search.search_many,
+    c.Get: get.get,
+    c.History: history.history,
+    c.Update: update.update,
+    c.Forget: forget.forget,
+    c.Promote: promote.promote,
+    c.Share: share.share,
+    c.Revoke: share.revoke,
+    c.ReviewRun: review.review,
+    c.Attribute: attribute.attribute,
+    c.Explain: explain.explain,
+    c.Why: why.why,
+    c.IssueTicket: operate.issue_ticket,
+    c.RevokeTicket: operate.revoke_ticket,
+    c.LoadPolicy: operate.load_policy,
+    c.ImportRuns: load_logs.load_logs,
+    c.ReadAudit: audit.audit,
+}
+
+
+async def call(world: World, token: str, command: c.Command) -> Any:
+    """Answer one command of whoever holds `token`. Raises the errors of its verb."""
+    caller = await world.tickets.verify(token, world.clock.now())
+    verb = VERBS.get(type(command))
+    if verb is None:
+        raise AccessDenied(f"`{type(command).__name__}` is no verb of this memory")
+    try:
+        return await verb(world, caller, command)
+    except (AccessDenied, NotFound, InvalidTicket) as refusal:
+        await _note_refusal(world, caller, command, refusal)
+        raise
+
+
+async def _note_refusal(
+    world: World, caller: Caller, command: c.Command, refusal: HindsightError
+) -> None:
+    """Absent and forbidden leave the same entry."""
+    entry = AuditEntry(
+        tenant=caller.tenant,
+        at=world.clock.now(),
+        principal=caller.principal,
+        verb=type(command).__name__,
+        object=str(refusal.details.get("object", refusal.details.get("id", ""))),
+        effect="deny",
+        rule="",
+        revision=int(refusal.details.get("revision", 0)),
+    )
+    async with world.ledger.writing() as unit:
+        await unit.audit.append(entry)

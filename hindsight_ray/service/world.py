@@ -1,0 +1,72 @@
+"""Everything that a service may touch, in one frozen value that `compose` fills."""
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from hindsight_ray.core.access import AccessSet, PolicyIndex
+from hindsight_ray.domain.caller import Caller
+from hindsight_ray.domain.settings import Settings
+from hindsight_ray.ports import (
+    Background,
+    Clock,
+    Embedder,
+    IdSource,
+    Ledger,
+    MemoryStore,
+    PolicyEngine,
+    Tickets,
+)
+
+_CALLERS_KEPT = 4_096
+
+
+class AccessCache:
+    """Compiled access by caller, and the policy's index, both for one revision at a time.
+
+    Holds nothing that decides by itself: every entry is used only at the revision that the same
+    transaction has just read from the ledger, and only until its first grant runs out.
+    """
+
+    def __init__(self) -> None:
+        self._index: PolicyIndex | None = None
+        self._sets: OrderedDict[Caller, AccessSet] = OrderedDict()
+
+    def index(self, revision: int) -> PolicyIndex | None:
+        """The index of exactly this revision, or None."""
+        found = self._index
+        return found if found is not None and found.revision == revision else None
+
+    def keep_index(self, index: PolicyIndex) -> None:
+        self._index = index
+
+    def remembered(self, caller: Caller, revision: int, now: datetime) -> AccessSet | None:
+        """The caller's access at exactly this revision and time, or None."""
+        found = self._sets.get(caller)
+        if found is None or found.revision != revision:
+            return None
+        if found.valid_until is not None and now >= found.valid_until:
+            return None
+        return found
+
+    def keep(self, caller: Caller, access: AccessSet) -> None:
+        self._sets[caller] = access
+        self._sets.move_to_end(caller)
+        while len(self._sets) > _CALLERS_KEPT:
+            self._sets.popitem(last=False)
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """The ports and settings of one home or deployment."""
+
+    ledger: Ledger
+    store: MemoryStore
+    embedder: Embedder
+    tickets: Tickets
+    policies: PolicyEngine
+    clock: Clock
+    ids: IdSource
+    settings: Settings
+    background: Background
+    access: AccessCache = field(default_factory=AccessCache)
