@@ -1,0 +1,77 @@
+"""What holds for every test: order of folders, no strangers on the network, quiet libraries."""
+
+import ipaddress
+import os
+import pathlib
+import socket
+from typing import Any
+
+import pytest
+
+# Before anything imports them: no statistics sent, no price list fetched, no credentials used.
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+for _name in ("HINDSIGHT_TICKET", "HINDSIGHT_HOME", "HINDSIGHT_ADDRESS", "RAY_ADDRESS"):
+    os.environ.pop(_name, None)
+
+FASTEST_FIRST = (
+    "unit", "policies", "properties", "architecture", "contracts", "simulation", "entry", "mcp",
+    "crash", "examples", "cluster",
+)  # fmt: skip
+_HERE = pathlib.Path(__file__).parent
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Folders fastest first; within a folder the random order that pytest-randomly chose."""
+    items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> int:
+    parts = item.path.relative_to(_HERE).parts if item.path.is_relative_to(_HERE) else ()
+    return FASTEST_FIRST.index(parts[0]) if parts and parts[0] in FASTEST_FIRST else -1
+
+
+def _is_loopback(address: Any) -> bool:
+    if not isinstance(address, tuple):
+        return True  # a Unix socket's path
+    host = str(address[0])
+    if host in ("localhost", ""):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@pytest.fixture(autouse=True)
+def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reaches another machine: a real model or hub that is asked fails its test here."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: Any) -> None:
+        if not _is_loopback(address) and address[0] not in _own_addresses():
+            raise AssertionError(f"a test tried to reach {address!r}; tests stay on this machine")
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+def _own_addresses() -> frozenset[str]:
+    """Addresses of this machine: Ray's processes find each other by one of them."""
+    try:
+        found = socket.gethostbyname_ex(socket.gethostname())[2]
+    except OSError:
+        found = []
+    return frozenset(found)
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> pathlib.Path:
+    """The folder of public logs; a test that needs it is skipped where it is not."""
+    folder = pathlib.Path(
+        os.environ.get("HINDSIGHT_TEST_DATA", _HERE.parent.parent / "shared/data")
+    )
+    if not folder.is_dir():
+        pytest.skip(f"no public logs in {folder}; pass DATA=… to make")
+    return folder
