@@ -284,6 +284,10 @@ class Unit(Protocol):
     keys: AudienceKeys
     memories: Memories
 
+    def step(self) -> AbstractAsyncContextManager[None]:
+        """A part of a writing unit (a savepoint): left by an exception, it alone is undone."""
+        ...
+
 
 class Ledger(Protocol):
     """The one place of record. `reading` is one snapshot; `writing` commits when it is left well.

@@ -1,0 +1,69 @@
+"""Where settings come from: `settings.json` of a home, overridden by what the caller gave.
+
+Apart from `domain/settings.py`, which says what there is to set, because only this side reads
+files. Nothing is read at import.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from hindsight_ray.domain.settings import Settings
+from hindsight_ray.errors import HindsightError, InvalidSettings
+
+SETTINGS_FILE = "settings.json"
+
+
+def load_settings(home: Path, overrides: Mapping[str, object] | None = None) -> Settings:
+    """Return the settings in force for `home`. Raises `InvalidSettings` naming the setting.
+
+    `None` among the overrides means not given.
+    """
+    given = {name: value for name, value in (overrides or {}).items() if value is not None}
+    return build_settings({**_kept(home), **given})
+
+
+def build_settings(fields: Mapping[str, object]) -> Settings:
+    """Return `Settings(**fields)`, or raise `InvalidSettings` naming the first that is wrong."""
+    try:
+        return Settings.model_validate(dict(fields))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        name = ".".join(str(part) for part in first["loc"]) or "settings"
+        known = "" if name in Settings.model_fields else f"; known are {_known()}"
+        raise InvalidSettings(
+            f"`{name}` is no valid setting: {first['msg']}{known}", setting=name
+        ) from None
+    except HindsightError as error:
+        raise InvalidSettings(error.message, **error.details) from None
+
+
+def keep_settings(home: Path, settings: Settings) -> None:
+    """Write what differs from the defaults to the home's `settings.json`."""
+    fields = settings.model_dump(mode="json", exclude_defaults=True)
+    text = json.dumps(fields, indent=2, sort_keys=True)
+    (home / SETTINGS_FILE).write_text(text + "\n", encoding="utf-8")
+
+
+def _kept(home: Path) -> dict[str, Any]:
+    path = home / SETTINGS_FILE
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidSettings(f"`{path}` cannot be read: {error}", path=str(path)) from None
+    try:
+        fields = json.loads(text)
+    except ValueError as error:
+        raise InvalidSettings(f"`{path}` is not JSON: {error}", path=str(path)) from None
+    if not isinstance(fields, dict):
+        raise InvalidSettings(f"`{path}` must hold one JSON object", path=str(path))
+    return fields
+
+
+def _known() -> str:
+    return ", ".join(f"`{name}`" for name in sorted(Settings.model_fields))
