@@ -1,0 +1,167 @@
+"""What the product promises, one line per requirement, each with the test that would notice.
+
+A test names what it shows with `@pytest.mark.covers("G1.search")`. `tests/architecture` checks both
+ways: a requirement without a test fails, and so does a marker without a requirement. `source` says
+where `docs/architecture.md` (or the module named) states it; `deferred` says why there is no test
+yet, and must then have none.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One promise: what a user may rely on, where it is stated, and why it waits if it does."""
+
+    behaviour: str
+    source: str
+    deferred: str | None = None
+
+
+_R = Requirement
+_WAY = "One way in"
+_RECORD = "One place of record"
+_RUN = "Two ways to run"
+_WORK = "From work to memory"
+
+REQUIREMENTS: dict[str, Requirement] = {
+    # G1 no leak
+    "G1.search": _R("a search gives only memories whose whole audience the caller may read", "G1"),
+    "G1.statistics": _R("what a caller may not read changes neither order nor score", "G1"),
+    "G1.get": _R("by id, a forbidden memory and an absent one look the same", "G1"),
+    "G1.history": _R("history follows the same rule as get", "G1"),
+    "G1.explain": _R("evidence shows only events and sources that the reader may read", "G1"),
+    "G1.receipt": _R("a writer without `read` on the scope only ever learns `stored`", "G1"),
+    "G1.admission": _R("a write is compared only with what its writer may read", "G1"),
+    "G1.acting": _R("what an agent writes for a user carries that user's scope", "G1"),
+    "G1.review": _R("what a review distils carries its run's audience", "G1"),
+    "G1.offered": _R("it also carries the audience of what was offered on the way", "G1"),
+    "G1.credit": _R("credits name only memories that the reader may read", "G1"),
+    "G1.runs": _R("a trajectory is read only with `read` on the run's whole audience", "G1"),
+    "G1.statuses": _R("pending and quarantined memories are shown only with `review`", "G1"),
+    "G1.labels": _R("a denied label hides a record whatever its scope", "G1"),
+    "G1.tenants": _R("nothing crosses from one tenant to another", "G1"),
+    "G1.audit": _R("the audit tells metadata, never text", "G1"),
+    # G2 revocation is linearizable
+    "G2.revoke": _R(
+        "after `revoke` has returned, no later call is decided on the old policy", "G2"
+    ),
+    "G2.ticket": _R("a revoked ticket is refused by the next call", "G2"),
+    "G2.until": _R("a grant with an end is gone at that moment", "G2"),
+    "G2.processes": _R("a revoke made in one process binds every other at once", "G2"),
+    # G3 nothing acknowledged is lost, nothing is doubled
+    "G3.commands": _R("a repeated command has one effect and is answered by its receipt", "G3"),
+    "G3.reused": _R("a command id used again with another payload is refused", "G3"),
+    "G3.kill": _R("what was acknowledged survives `kill -9` of the process", "G3"),
+    "G3.restart": _R("a restarted actor has lost nothing acknowledged", "G3"),
+    "G3.faults": _R("a fault before or after any effect leaves all of a command or nothing", "G3"),
+    "G3.import": _R("importing a file again adds nothing", "G3"),
+    # G4 nothing is lost silently
+    "G4.buffer": _R("a full buffer blocks, fails or drops with a count, as the settings say", "G4"),
+    "G4.cut": _R("a text that was cut says so", "G4"),
+    "G4.gaps": _R("numbers that never arrived are reported as gaps", "G4"),
+    "G4.dangling": _R("a cause that no event answers to is kept, marked and counted", "G4"),
+    "G4.refused": _R("an import names every item that it left out, and why", "G4"),
+    # G5 default deny
+    "G5.empty": _R("an empty policy allows nothing", "G5"),
+    "G5.loader": _R("a policy file with a fault is refused whole, naming the fault", "G5"),
+    "G5.reload": _R("a refused policy leaves the last good one in force", "G5"),
+    "G5.tenant": _R("an unknown tenant is denied", "G5"),
+    "G5.verb": _R("a command that is not in the table of verbs is denied", "G5"),
+    "G5.tickets": _R("forged, expired and foreign tickets are refused alike", "G5"),
+    "G5.agree": _R("enforce, compiled access, row filter and explain always agree", "G5"),
+    "G5.profile": _R("the default profile gives each role exactly what its scenarios say", "G5"),
+    # G6 every answer explains itself
+    "G6.score": _R("a hit's contributions sum to its score", "G6"),
+    "G6.decision": _R("a decision names its rule, role path and revision", "G6"),
+    "G6.experience": _R("an experience cites the events it rests on", "G6"),
+    "G6.credit": _R("a credit names its method and class of evidence", "G6"),
+    # G7 honest credit
+    "G7.sum": _R("credits sum to the outcome where nothing abstains", "G7"),
+    "G7.abstains": _R("without enough evidence there is an abstention with its reason", "G7"),
+    "G7.names": _R("renaming agents renames credit and changes nothing else", "G7"),
+    "G7.outcomes": _R("who asserted an outcome comes from the ticket", "G7"),
+    # G8 one embedding space, G9 bounded
+    "G8.pinned": _R("another model or dimension is refused before anything is written", "G8"),
+    "G9.texts": _R("texts, names, times and vectors are checked where they enter", "G9"),
+    "G9.quota": _R("a scope takes no more memories than its limit", "G9"),
+    # From work to memory
+    "record.order": _R("a trajectory holds each agent's events in order", _WORK),
+    "record.flush": _R("`flush` returns when all events so far are durable", _WORK),
+    "record.conflict": _R("an event id or number with other content is refused", _WORK),
+    "record.layers": _R(
+        "working state belongs to a run, the short-term window to a session", _WORK
+    ),
+    "review.triggers": _R("reviews start at a run's end and where something went wrong", _WORK),
+    "review.rules": _R("the rule reviewer claims only what the structure proves", _WORK),
+    "write.duplicate": _R("an equal statement is not stored twice", _WORK),
+    "write.conflict": _R("another value for a topic supersedes or waits for a person", _WORK),
+    "write.split": _R("a long text becomes linked parts", _WORK),
+    "write.redact": _R("secrets are taken out before anything is kept", _WORK),
+    "search.routes": _R("meaning, words and time are three routes, fused into one order", _WORK),
+    "search.chinese": _R("keyword search works for Chinese, Japanese and Korean", _WORK),
+    "search.render": _R(
+        "hits are rendered for a prompt: dated, apart by type, advice as advice", _WORK
+    ),
+    "promote": _R("promotion drops scopes from the audience on purpose and on record", _WORK),
+    "import.formats": _R("message lists and multi-agent logs become runs", _WORK),
+    "import.untrusted": _R("what an untrusted log teaches is quarantined", _WORK),
+    # Shape
+    "home.key": _R("a new home makes an operator key that only its owner may read", _RUN),
+    "home.shared": _R("several processes may use one embedded home", _RUN),
+    "home.deployed": _R("a home that a deployment uses refuses embedded opens by name", _RUN),
+    "cluster.same": _R("client calls look the same on Ray as embedded", _RUN),
+    "door.one": _R("every door ends in the table of verbs", _WAY),
+    "shape.layers": _R("imports point inward", "Shape"),
+    "shape.budgets": _R("modules have at most 400 lines, functions 70", "Shape"),
+    "shape.names": _R("the public names are the pinned ones", "Shape"),
+    "shape.light": _R(
+        "importing hindsight_ray loads no cluster, database, model or web library", "Shape"
+    ),
+    "shape.errors": _R("every error survives pickling", "Shape"),
+    "shape.portable": _R("no tracked file names a machine's path or an index's host", "Shape"),
+    # Doors
+    "cli.options": _R(
+        "`--home`, `--address` and `--json` work before and after a command",
+        "hindsight_ray/entry/cli",
+    ),
+    "cli.json": _R(
+        "`--json` prints one JSON document on standard output and nothing else",
+        "hindsight_ray/entry/cli",
+    ),
+    "cli.errors": _R(
+        "an error is one line; exit 1 for a refusal, 2 for misuse", "hindsight_ray/entry/cli"
+    ),
+    "cli.light": _R("one-shot commands on a home never load Ray", "hindsight_ray/entry/cli"),
+    "cli.story": _R(
+        "write, search, forget, import, review, attribute work from a shell",
+        "hindsight_ray/entry/cli",
+    ),
+    "cli.policy": _R(
+        "`policy` checks a file, explains a decision and runs scenarios", "hindsight_ray/entry/cli"
+    ),
+    "cli.doctor": _R(
+        "`doctor` names what is wrong and what to do", "hindsight_ray/entry/doctor.py"
+    ),
+    "mcp.tools": _R(
+        "four typed tools, none of which widens access", "hindsight_ray/entry/mcp_server.py"
+    ),
+    "mcp.stdio": _R(
+        "over stdio the caller is fixed by the command line", "hindsight_ray/entry/mcp_server.py"
+    ),
+    "mcp.ticket": _R(
+        "over HTTP each request is the caller of its own ticket",
+        "hindsight_ray/entry/mcp_server.py",
+    ),
+    "mcp.absent": _R(
+        "over HTTP a request without a ticket is refused", "hindsight_ray/entry/mcp_server.py"
+    ),
+    "mcp.hosts": _R(
+        "over HTTP a foreign Host or Origin is refused", "hindsight_ray/entry/mcp_server.py"
+    ),
+    "mcp.rate": _R(
+        "searches above the rate are refused and say when to return",
+        "hindsight_ray/entry/mcp_server.py",
+    ),
+    "demo": _R("the demo's second session does better, by the figures of its own runs", "examples"),
+}
