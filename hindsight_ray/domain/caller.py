@@ -43,6 +43,11 @@ class Caller(Value):
         return user_scope(self.user)
 
     @property
+    def recorded_as(self) -> str:
+        """The name that the caller's events carry: the agent's, or else the user's."""
+        return self.agent or self.user or ""
+
+    @property
     def acting_scope(self) -> ScopeName | None:
         """The scope of the user that an agent's ticket acts for, or None."""
         if self.agent is None or self.user is None:

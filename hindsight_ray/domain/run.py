@@ -4,7 +4,7 @@ from pydantic import Field
 
 from hindsight_ray.domain.base import Value
 from hindsight_ray.domain.event import Event, SequenceGap
-from hindsight_ray.domain.ids import AgentId, EventId, RunId, TenantId, UserId
+from hindsight_ray.domain.ids import AgentId, EventId, RunId, SessionId, TenantId, UserId
 from hindsight_ray.domain.scope import Audience, Scope
 from hindsight_ray.domain.text import Line, Moment, Short, Summary
 
@@ -107,3 +107,37 @@ class WorkingState(Value):
     goal: Summary = ""
     subtask: Summary = ""
     state: dict[str, str] = Field(default_factory=dict)
+
+
+class Flushed(Value):
+    """What has become of a recorder's events since it was opened. Counts, none of them silent.
+
+    `stored` and `repeated` are durable; `dropped` ones met a full buffer; `truncated` summaries
+    were cut to their limit; `gaps` are this agent's missing numbers.
+    """
+
+    stored: int = 0
+    repeated: int = 0
+    dropped: int = 0
+    truncated: int = 0
+    outcomes: int = 0
+    gaps: tuple[SequenceGap, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What somebody should know about, in words."""
+        found: list[str] = []
+        if self.dropped:
+            found.append(f"{self.dropped} events were dropped: the buffer was full")
+        if self.gaps:
+            found.append(f"{len(self.gaps)} gaps in the sequence: events never arrived")
+        if self.truncated:
+            found.append(f"{self.truncated} summaries were cut to their limit")
+        return tuple(found)
+
+
+class ShortTerm(Value):
+    """The short-term window of a session, oldest line first."""
+
+    session: SessionId
+    lines: tuple[str, ...] = ()

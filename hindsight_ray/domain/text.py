@@ -1,6 +1,7 @@
 """Texts, times and vectors that come from outside, checked once where they enter."""
 
 import math
+import re
 import unicodedata
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -17,6 +18,9 @@ LONG_TEXT_CHARACTERS_MAX = 20_000
 STEPS_MAX = 50
 TAGS_MAX = 32
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")  # Cc without tab and line ends
+
 
 def checked_text(text: str, *, name: str, limit: int, empty: bool = False) -> str:
     """Return `text` in NFC, or raise `InvalidInput`.
@@ -26,10 +30,8 @@ def checked_text(text: str, *, name: str, limit: int, empty: bool = False) -> st
     """
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"`{name}` must be text, not {type(text).__name__}", field=name)
-    if any("\ud800" <= ch <= "\udfff" for ch in text):
-        raise InvalidInput(f"`{name}` holds a lone surrogate, which is no character", field=name)
-    if any(unicodedata.category(ch) == "Cc" and ch not in "\t\n\r" for ch in text):
-        raise InvalidInput(f"`{name}` holds a control character (NUL or the like)", field=name)
+    if not text.isprintable():  # the scans below run only over what may need them
+        _refuse_unfit(text, name)
     normal = unicodedata.normalize("NFC", text)
     if len(normal) > limit:
         raise InvalidInput(
@@ -40,18 +42,21 @@ def checked_text(text: str, *, name: str, limit: int, empty: bool = False) -> st
     return normal
 
 
+def _refuse_unfit(text: str, name: str) -> None:
+    if _SURROGATE.search(text):
+        raise InvalidInput(f"`{name}` holds a lone surrogate, which is no character", field=name)
+    if _CONTROL.search(text):
+        raise InvalidInput(f"`{name}` holds a control character (NUL or the like)", field=name)
+
+
 def cut_text(text: str, limit: int) -> tuple[str, bool]:
     """Return `text` made fit for storing within `limit` characters, and whether it was cut.
 
     For text that a tool or a log produced and nobody can be asked to correct: control characters
     and lone surrogates become `\ufffd`.
     """
-    clean = "".join(
-        "\ufffd"
-        if "\ud800" <= ch <= "\udfff" or (unicodedata.category(ch) == "Cc" and ch not in "\t\n\r")
-        else ch
-        for ch in text[: limit * 2 + 64]
-    )
+    head = text[: limit * 2 + 64]
+    clean = _CONTROL.sub("\ufffd", _SURROGATE.sub("\ufffd", head))
     normal = unicodedata.normalize("NFC", clean)
     if len(normal) <= limit and len(text) <= limit * 2 + 64:
         return normal, False

@@ -1,0 +1,42 @@
+"""What stands between a client and a memory: the one call, and what comes with it.
+
+`compose` makes a `Connection` for an embedded home or for a deployment on Ray; from here on a
+client no longer knows which of the two it talks to.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from hindsight_ray.domain.commands import Command
+from hindsight_ray.domain.settings import Settings
+from hindsight_ray.ports import Clock, IdSource
+
+
+class Transport(Protocol):
+    """Carries commands to the door. Raises the errors of the door, and `Unavailable`."""
+
+    async def call(self, token: str, command: Command) -> Any:
+        """The answer to `command` for whoever holds `token`."""
+        ...
+
+    async def close(self) -> None:
+        """Let what is in flight finish, then let go of the memory."""
+        ...
+
+
+OperatorToken = Callable[[str], Awaitable[str]]  # tenant -> a ticket of `agent:operator` in it
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A transport and what recording needs besides.
+
+    `operator_token` signs with the operator's key; None where this process does not hold it.
+    """
+
+    transport: Transport
+    settings: Settings
+    clock: Clock
+    ids: IdSource
+    operator_token: OperatorToken | None = None
