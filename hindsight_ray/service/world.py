@@ -1,6 +1,7 @@
 """Everything that a service may touch, in one frozen value that `compose` fills."""
 
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -70,3 +71,11 @@ class World:
     settings: Settings
     background: Background
     access: AccessCache = field(default_factory=AccessCache)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A world that is in use, and how to leave it: background jobs awaited, stores closed."""
+
+    world: World
+    close: Callable[[], Awaitable[None]]

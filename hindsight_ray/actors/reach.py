@@ -1,0 +1,79 @@
+"""How any process of a cluster reaches the actors: names to handles, Ray's failures to ours.
+
+Apart from the transport, because brokers reach the models the same way. Retrying is safe for
+what has one effect however often it is sent; callers say so.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import ray
+from ray.actor import ActorHandle
+from ray.exceptions import RayActorError, RayError, RayTaskError
+
+from hindsight_ray.actors.roles import NAMESPACE
+from hindsight_ray.errors import HindsightError, Unavailable
+
+ATTEMPTS_MAX = 9
+_PAUSE_FIRST_S = 0.1
+_PAUSE_MAX_S = 4.0  # nine attempts wait 21 s: several times what a restart takes
+
+Invoke = Callable[[ActorHandle[Any]], Awaitable[Any]]
+
+
+class Reach:
+    """Handles of the deployment's actors, found by name when first needed."""
+
+    def __init__(self) -> None:
+        self._handles: dict[str, ActorHandle[Any]] = {}
+
+    async def ask(self, names: tuple[str, ...], invoke: Invoke, *, repeatable: bool = True) -> Any:
+        """`invoke` the first of `names` that answers. Raises what the actor raised as its own type.
+
+        An actor that is restarting is asked again, the next of `names` in between, within
+        stated bounds; then `Unavailable`.
+        """
+        pause_s = _PAUSE_FIRST_S
+        for attempt in range(ATTEMPTS_MAX):
+            name = names[attempt % len(names)]
+            try:
+                return await invoke(self._handle(name))
+            except RayTaskError as failure:
+                raise _cause(failure) from None
+            except RayActorError:
+                self._handles.pop(name, None)
+                if not repeatable:
+                    break
+            except RayError as failure:
+                raise Unavailable(f"`{name}` could not be asked: {failure}", actor=name) from None
+            except _Absent:
+                pass
+            if (attempt + 1) % len(names) == 0:
+                await asyncio.sleep(pause_s)
+                pause_s = min(2 * pause_s, _PAUSE_MAX_S)
+        raise Unavailable(
+            f"`{names[0]}` did not answer; see `hindsight-ray status`, or start the deployment"
+            " again with `hindsight-ray up`",
+            actor=names[0],
+        )
+
+    def _handle(self, name: str) -> ActorHandle[Any]:
+        if name not in self._handles:
+            try:
+                self._handles[name] = ray.get_actor(name, namespace=NAMESPACE)
+            except ValueError:
+                raise _Absent from None
+        return self._handles[name]
+
+
+class _Absent(Exception):
+    """No actor has this name now."""
+
+
+def _cause(failure: RayTaskError) -> BaseException:
+    """What the actor's code raised, as it raised it."""
+    cause = failure.cause
+    if isinstance(cause, HindsightError):
+        return cause
+    return Unavailable(f"the deployment failed to answer: {cause!r}")

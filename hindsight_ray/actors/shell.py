@@ -1,0 +1,82 @@
+"""What every actor that answers commands does: build its world when first needed, ask the door.
+
+Apart from the single actors, because the order in which a process comes up, drains and stops is
+the same for all of them.
+"""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from hindsight_ray.domain.commands import Command
+from hindsight_ray.errors import Unavailable
+from hindsight_ray.service import door
+from hindsight_ray.service.world import Opened, World
+
+WorldFactory = Callable[[], Awaitable[Opened]]  # picklable: a restart builds the world anew
+
+
+class Shell:
+    """A process of the deployment. Subclasses say which commands come here.
+
+    **Guarantees**
+    - Nothing is decided or kept here: the door decides, the ledger keeps. A restarted process
+      starts from the ledger and knows all that was acknowledged.
+    - The world is built on the first call, not in the constructor, so that a home which is busy
+      for a moment makes one call fail and not the actor.
+    - After `drain` has returned, nothing is in flight here and every further call is refused.
+    """
+
+    def __init__(self, build: WorldFactory) -> None:
+        self._build = build
+        self._opened: Opened | None = None
+        self._building: asyncio.Lock | None = None
+        self._running = 0
+        self._idle: asyncio.Event | None = None
+        self._draining = False
+
+    async def call(self, token: str, command: Command) -> Any:
+        """Answer one command. Raises what its verb raises, and `Unavailable` while stopping."""
+        self._enter()
+        try:
+            return await door.call(await self.world(), token, command)
+        finally:
+            self._leave()
+
+    async def ready(self) -> int:
+        """This process's id, once its world is built."""
+        await self.world()
+        return os.getpid()
+
+    async def drain(self) -> None:
+        """Let what is in flight finish, then close the stores."""
+        self._draining = True
+        if self._running and self._idle is not None:
+            await self._idle.wait()
+        if self._opened is not None:
+            opened, self._opened = self._opened, None
+            await opened.close()
+
+    async def world(self) -> World:
+        """The world of this process, built once."""
+        if self._draining:
+            raise Unavailable("`deployment` is stopping; start it again with `hindsight-ray up`")
+        if self._opened is None:
+            if self._building is None:
+                self._building = asyncio.Lock()
+            async with self._building:
+                if self._opened is None:
+                    self._opened = await self._build()
+        return self._opened.world
+
+    def _enter(self) -> None:
+        self._running += 1
+        if self._idle is None:
+            self._idle = asyncio.Event()
+        self._idle.clear()
+
+    def _leave(self) -> None:
+        self._running -= 1
+        if self._running == 0 and self._idle is not None:
+            self._idle.set()
