@@ -1,5 +1,6 @@
 """The models' process: the only one that imports and holds embedding models."""
 
+import os
 from collections.abc import Awaitable, Callable, Sequence
 
 from hindsight_ray.domain.rows import EmbeddingSpace
@@ -22,13 +23,21 @@ class Models:
 
     async def space(self) -> EmbeddingSpace:
         """The space that all vectors belong to."""
-        return (await self._ready()).space
+        return (await self._loaded()).space
 
     async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vector:
         """What the model's `Embedder` answers."""
-        return await (await self._ready()).embed(texts, purpose)
+        return await (await self._loaded()).embed(texts, purpose)
 
-    async def _ready(self) -> Embedder:
+    async def ready(self) -> int:
+        """This process's id, once its model is loaded."""
+        await self._loaded()
+        return os.getpid()
+
+    async def drain(self) -> None:
+        """Nothing is kept here."""
+
+    async def _loaded(self) -> Embedder:
         if self._embedder is None:
             self._embedder = await self._build()
         return self._embedder

@@ -31,9 +31,9 @@ class Shell:
     def __init__(self, build: WorldFactory) -> None:
         self._build = build
         self._opened: Opened | None = None
-        self._building: asyncio.Lock | None = None
+        self._building = asyncio.Lock()
         self._running = 0
-        self._idle: asyncio.Event | None = None
+        self._idle = asyncio.Event()
         self._draining = False
 
     async def call(self, token: str, command: Command) -> Any:
@@ -52,7 +52,7 @@ class Shell:
     async def drain(self) -> None:
         """Let what is in flight finish, then close the stores."""
         self._draining = True
-        if self._running and self._idle is not None:
+        if self._running:
             await self._idle.wait()
         if self._opened is not None:
             opened, self._opened = self._opened, None
@@ -63,8 +63,6 @@ class Shell:
         if self._draining:
             raise Unavailable("`deployment` is stopping; start it again with `hindsight-ray up`")
         if self._opened is None:
-            if self._building is None:
-                self._building = asyncio.Lock()
             async with self._building:
                 if self._opened is None:
                     self._opened = await self._build()
@@ -72,11 +70,9 @@ class Shell:
 
     def _enter(self) -> None:
         self._running += 1
-        if self._idle is None:
-            self._idle = asyncio.Event()
         self._idle.clear()
 
     def _leave(self) -> None:
         self._running -= 1
-        if self._running == 0 and self._idle is not None:
+        if self._running == 0:
             self._idle.set()

@@ -1,0 +1,60 @@
+"""The authority: the root of a deployment. Holds the home and the operator key, and writes policy."""
+
+import asyncio
+from collections.abc import Callable
+
+from hindsight_ray.actors.plan import Deployed, Plan, Release
+from hindsight_ray.actors.shell import Shell
+from hindsight_ray.errors import HomeInUse
+from hindsight_ray.service.world import World
+
+StartCrew = Callable[[Plan], None]  # starts the other actors of the plan that are not there
+
+
+class Authority(Shell):
+    """Answers the commands that change what others may do, and brings the other actors up.
+
+    **Guarantees** (beside those of `Shell`)
+    - Whichever drivers ask it to `bring_up` a deployment, and however often, there is one: the
+      actors are named, and this process alone starts them.
+    - It holds the home for the deployment as long as it lives, and takes it again when it is
+      restarted; without the home it answers nothing.
+    - A `revoke` that has returned is committed, and so in force for every later call anywhere.
+    """
+
+    def __init__(self, plan: Plan, start_crew: StartCrew) -> None:
+        super().__init__(plan.authority_world)
+        self._plan = plan
+        self._start_crew = start_crew
+        self._release: Release | None = None
+        self._starting = asyncio.Lock()
+        try:
+            self._hold_home()  # at once after a restart, whoever asks first
+        except HomeInUse:
+            self._release = None  # asked again by whoever needs it, who is then told
+
+    async def bring_up(self) -> Deployed:
+        """Take the home and start whichever actors are missing. Raises `HomeInUse`."""
+        async with self._starting:
+            await self.ready()
+            self._start_crew(self._plan)
+        return self._plan.deployed()
+
+    async def about(self) -> Deployed:
+        """Which home, node, settings and crew this deployment has."""
+        return self._plan.deployed()
+
+    async def world(self) -> World:
+        world = await super().world()
+        self._hold_home()
+        return world
+
+    async def drain(self) -> None:
+        await super().drain()
+        if self._release is not None:
+            self._release()
+            self._release = None
+
+    def _hold_home(self) -> None:
+        if self._release is None:
+            self._release = self._plan.seize()

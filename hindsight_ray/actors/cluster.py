@@ -1,0 +1,185 @@
+"""How this process comes to be part of a Ray cluster: joined, started here, or left running.
+
+Ray's choices are made by environment variables that it reads when it starts. They are set here,
+for the time of starting only: no usage statistics, and sockets on the loopback address alone. Ray
+replaces `127.0.0.1` by the machine's outer address unless it is told that no other machine will
+join; then all of its processes bind loopback.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import ray
+from ray._private import ray_constants  # the switch has no public name
+
+from hindsight_ray.actors.roles import NAMESPACE
+from hindsight_ray.errors import InvalidSettings, Unavailable
+
+_ALONE = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # this machine alone: bind loopback
+    "RAY_DISABLE_IMPORT_WARNING": "1",
+    "RAY_DEDUP_LOGS": "0",
+}
+_CPUS = 8  # actors reserve none; it only bounds how many plain tasks run at once
+_STORE_BYTES = 128 * 1024 * 1024
+_START_CHECKS = 600
+_START_PAUSE_S = 0.1
+_END_WAIT_S = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """This process's tie to a cluster. `ours` if it started the cluster for itself."""
+
+    address: str
+    node_id: str
+    ours: bool
+
+    def leave(self) -> None:
+        """End the cluster if it was started for this process alone."""
+        if self.ours:
+            ray.shutdown()
+
+
+def attach(address: str | None) -> Attached:
+    """Join the cluster at `address`, or start one for this process if it is None.
+
+    In a process that is part of a cluster already (an actor, a task, a driver) this only looks
+    which. Raises `Unavailable` if nothing answers at the address.
+    """
+    if ray.is_initialized():
+        return _attached(ours=False)
+    with _alone():
+        try:
+            if address is None:
+                ray.init(
+                    address="local",
+                    namespace=NAMESPACE,
+                    include_dashboard=False,
+                    log_to_driver=False,
+                    configure_logging=False,
+                    num_cpus=_CPUS,
+                    object_store_memory=_STORE_BYTES,
+                )
+            else:
+                ray.init(
+                    address=address,
+                    namespace=NAMESPACE,
+                    log_to_driver=False,
+                    configure_logging=False,
+                )
+        except ConnectionError as error:
+            raise Unavailable(
+                f"no Ray cluster answers at {address!r}: {error}", address=address
+            ) from None
+        except ValueError as error:
+            raise InvalidSettings(f"`address` {address!r} is not usable: {error}") from None
+    return _attached(ours=address is None)
+
+
+def start_lasting(home: Path) -> tuple[str, int]:
+    """Start a cluster that outlives this process; its address and the id of its head process.
+
+    Ended by `end_lasting`. What Ray prints goes to `ray.log` in the home.
+    """
+    port = _free_port()
+    command = (
+        *(sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block"),
+        *("--node-ip-address", "127.0.0.1", "--port", str(port), "--num-cpus", str(_CPUS)),
+        *("--include-dashboard", "false", "--disable-usage-stats"),
+        *("--object-store-memory", str(_STORE_BYTES)),
+    )
+    with (home / "ray.log").open("ab") as log:
+        process = subprocess.Popen(  # noqa: S603 - our own interpreter, arguments built above
+            command,
+            env={**os.environ, **_ALONE},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    return f"127.0.0.1:{port}", process.pid
+
+
+async def wait_until_up(address: str, pid: int) -> None:
+    """Return once the cluster's head listens. Raises `Unavailable` if it ended or never does."""
+    host, port = address.rsplit(":", 1)
+    for _ in range(_START_CHECKS):
+        if _ended(pid):
+            raise Unavailable("Ray ended while starting; `ray.log` in the home says why")
+        if _listens(host, int(port)):
+            return
+        await asyncio.sleep(_START_PAUSE_S)
+    raise Unavailable(f"Ray did not start to listen at {address}; see `ray.log` in the home")
+
+
+async def end_lasting(pid: int) -> None:
+    """End the cluster whose head process is `pid`, if that is still such a process."""
+    if not _is_head(pid):
+        return
+    os.kill(pid, signal.SIGTERM)
+    for _ in range(int(_END_WAIT_S / _START_PAUSE_S)):
+        if _ended(pid):
+            return
+        await asyncio.sleep(_START_PAUSE_S)
+    raise Unavailable(f"Ray's head process {pid} does not end")
+
+
+def _attached(*, ours: bool) -> Attached:
+    context = ray.get_runtime_context()
+    return Attached(context.gcs_address, context.get_node_id(), ours)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in _ALONE}
+    switch = ray_constants.ENABLE_RAY_CLUSTER
+    os.environ.update(_ALONE)
+    ray_constants.ENABLE_RAY_CLUSTER = False
+    try:
+        yield
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = switch
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _listens(host: str, port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1.0)
+        return probe.connect_ex((host, port)) == 0
+
+
+def _ended(pid: int) -> bool:
+    """Whether the process is gone, or waits as a zombie for its parent to notice."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return True
+    return status.rsplit(")", 1)[-1].split()[0] == "Z"
+
+
+def _is_head(pid: int) -> bool:
+    try:
+        line = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+    return b"ray.scripts.scripts" in line and b"--head" in line

@@ -1,0 +1,156 @@
+"""Starting, joining, watching and stopping the actors on a cluster that this process is part of.
+
+The classes are decorated here and nowhere else, so that a test may build each of them plainly.
+"""
+
+import asyncio
+from typing import Any
+
+import ray
+from ray.actor import ActorHandle
+from ray.exceptions import ActorAlreadyExistsError, GetTimeoutError, RayActorError, RayTaskError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from hindsight_ray.actors.authority import Authority
+from hindsight_ray.actors.broker import Broker
+from hindsight_ray.actors.models import Models
+from hindsight_ray.actors.plan import Deployed, Plan
+from hindsight_ray.actors.reach import Reach
+from hindsight_ray.actors.recorder_host import RecorderHost
+from hindsight_ray.actors.reviewer import Reviewer
+from hindsight_ray.actors.roles import NAMESPACE, actor_name
+from hindsight_ray.errors import HindsightError, Unavailable
+
+AUTHORITY = actor_name("authority", 0)
+_CALLS_AT_ONCE = 1_000
+_ANSWER_WAIT_S = 10.0
+_GONE_CHECKS = 200
+_GONE_PAUSE_S = 0.05
+
+
+async def find() -> Deployed | None:
+    """The deployment of this cluster, or None if there is none."""
+    if _handle(AUTHORITY) is None:
+        return None
+    return await Reach().ask((AUTHORITY,), lambda authority: authority.about.remote())
+
+
+async def bring_up(plan: Plan) -> Deployed:
+    """Start the deployment, or join the one that somebody else is starting at this moment.
+
+    Raises `HomeInUse` if the plan's home is open elsewhere; nothing is left running then.
+    """
+    mine = _start(AUTHORITY, Authority, plan, plan, start_crew)
+    try:
+        return await Reach().ask((AUTHORITY,), lambda authority: authority.bring_up.remote())
+    except HindsightError:
+        if mine:
+            _kill(AUTHORITY)
+        raise
+
+
+def start_crew(plan: Plan) -> None:
+    """Start every actor of the plan that has no living namesake. Runs in the authority."""
+    _start(actor_name("models", 0), Models, plan, plan.embedder)
+    for i in range(plan.crew.brokers):
+        _start(actor_name("broker", i), Broker, plan, plan.broker_world)
+    for i in range(plan.crew.recorder_hosts):
+        _start(actor_name("recorder_host", i), RecorderHost, plan, plan.recorder_world)
+    for i in range(plan.crew.reviewers):
+        _start(actor_name("reviewer", i), Reviewer, plan, plan.broker_world)
+
+
+async def watch() -> Deployed | None:
+    """The deployment with its actors' process ids; 0 for one that does not answer now."""
+    found = await find()
+    if found is None:
+        return None
+    names = found.crew.names()
+    pids = await asyncio.gather(*(_pid(name) for name in names))
+    return found.with_pids(dict(zip(names, pids, strict=True)))
+
+
+async def take_down() -> bool:
+    """Drain every actor, the authority last, and end them. False if there is no deployment."""
+    found = await find()
+    if found is None:
+        return False
+    others = [name for name in found.crew.names() if name != AUTHORITY]
+    await asyncio.gather(*(_drain(name) for name in others))
+    await _drain(AUTHORITY)
+    for name in (*others, AUTHORITY):
+        _kill(name)
+    await _gone(found.crew.names())
+    return True
+
+
+def _start(name: str, kind: type[Any], plan: Plan, *arguments: Any) -> bool:
+    """Create the actor unless its name is taken; whether this call made it.
+
+    Names are given out by the cluster, one actor each, so of two that create at once one wins.
+    """
+    options = {
+        "name": name,
+        "namespace": NAMESPACE,
+        "lifetime": "detached",
+        "max_restarts": -1,
+        "max_concurrency": _CALLS_AT_ONCE,
+        "num_cpus": 0,
+        "scheduling_strategy": NodeAffinitySchedulingStrategy(plan.node_id, soft=False),
+    }
+    if _handle(name) is not None:
+        return False
+    try:
+        ray.remote(kind).options(**options).remote(*arguments)
+    except ActorAlreadyExistsError:
+        return False
+    return True
+
+
+def _handle(name: str) -> ActorHandle[Any] | None:
+    try:
+        return ray.get_actor(name, namespace=NAMESPACE)
+    except ValueError:
+        return None
+
+
+async def _pid(name: str) -> int:
+    handle = _handle(name)
+    if handle is None:
+        return 0
+    try:
+        return await asyncio.wait_for(_awaited(handle.ready.remote()), _ANSWER_WAIT_S)
+    except (RayActorError, RayTaskError, TimeoutError, GetTimeoutError):
+        return 0
+
+
+async def _drain(name: str) -> None:
+    """An actor that does not answer has nothing in flight that anybody was told of."""
+    handle = _handle(name)
+    if handle is None:
+        return
+    try:
+        await asyncio.wait_for(_awaited(handle.drain.remote()), _ANSWER_WAIT_S)
+    except (RayActorError, TimeoutError):
+        return
+    except RayTaskError as failure:
+        raise Unavailable(f"`{name}` could not be drained: {failure.cause!r}") from None
+
+
+async def _awaited(reference: Any) -> Any:
+    return await reference
+
+
+def _kill(name: str) -> None:
+    handle = _handle(name)
+    if handle is not None:
+        ray.kill(handle, no_restart=True)
+
+
+async def _gone(names: tuple[str, ...]) -> None:
+    """Wait until the cluster has given the names free."""
+    for _ in range(_GONE_CHECKS):
+        if not any(_handle(name) for name in names):
+            return
+        await asyncio.sleep(_GONE_PAUSE_S)
+    raise Unavailable("`deployment` does not end; see `hindsight-ray status`")
