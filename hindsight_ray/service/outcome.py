@@ -1,0 +1,79 @@
+"""Outcomes: a run's score by whoever may judge it, revisable by the same principal."""
+
+from hindsight_ray.core.digest import derived_uuid
+from hindsight_ray.domain.access import Action
+from hindsight_ray.domain.caller import Caller
+from hindsight_ray.domain.commands import AssertOutcome
+from hindsight_ray.domain.run import Outcome, Run
+from hindsight_ray.ports import Unit
+from hindsight_ray.service.admit import Admitted, absent, admit
+from hindsight_ray.service.noted import note_done
+from hindsight_ray.service.world import World
+
+
+async def outcome(world: World, caller: Caller, command: AssertOutcome) -> Outcome:
+    """Score a run: participants with `write` on its scope, anyone else with `evaluate` on it.
+
+    Asserting the same again changes nothing; asserting another score revises one's own.
+    """
+    async with world.ledger.writing() as unit:
+        admitted = await admit(world, unit, caller)
+        run, action = await _judged(unit, admitted, command.run_id)
+        before = await _own(unit, run, caller)
+        asserted = _asserted(admitted, run, command, before)
+        if before is not None and asserted == _at_revision_of(before, asserted):
+            return before
+        await unit.outcomes.put(run.tenant, asserted)
+        await note_done(
+            unit, admitted, verb="AssertOutcome", action=action, scope=run.scope, name=run.run_id
+        )
+        return asserted
+
+
+def took_part(run: Run, caller: Caller) -> bool:
+    """Whether the caller's own principal is a participant, whomever it acted for.
+
+    Names in an imported log are labels and make nobody a participant.
+    """
+    if run.imported:
+        return False
+    if caller.agent is not None:
+        return any(other.agent == caller.agent for other in run.participants)
+    return any(other.agent is None and other.user == caller.user for other in run.participants)
+
+
+async def _judged(unit: Unit, admitted: Admitted, run_id: str) -> tuple[Run, Action]:
+    run = await unit.runs.get(admitted.caller.tenant, run_id)
+    if run is None:
+        raise absent("run", run_id)
+    action: Action = "write" if took_part(run, admitted.caller) else "evaluate"
+    if not admitted.access.may(action, run.scope):
+        raise absent("run", run_id)
+    return run, action
+
+
+async def _own(unit: Unit, run: Run, caller: Caller) -> Outcome | None:
+    every = await unit.outcomes.of_run(run.tenant, run.run_id)
+    return next((one for one in every if one.by == caller.principal), None)
+
+
+def _asserted(
+    admitted: Admitted, run: Run, command: AssertOutcome, before: Outcome | None
+) -> Outcome:
+    caller = admitted.caller
+    return Outcome(
+        outcome_id=derived_uuid("outcome", run.tenant, run.run_id, caller.principal),
+        run_id=run.run_id,
+        value=command.value,
+        success=command.value > 0 if command.success is None else command.success,
+        evaluator=command.evaluator,
+        by=caller.principal,
+        participant=took_part(run, caller),
+        evaluates=admitted.access.may("evaluate", run.scope),
+        at=admitted.now,
+        revision=before.revision + 1 if before is not None else 1,
+    )
+
+
+def _at_revision_of(before: Outcome, asserted: Outcome) -> Outcome:
+    return before.model_copy(update={"at": asserted.at, "revision": asserted.revision})

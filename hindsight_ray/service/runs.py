@@ -1,0 +1,251 @@
+"""Runs: begin one, take part in one, end one, read what happened in it.
+
+Taking part needs `write` on the run's scope. Reading needs `read` on its whole audience: the scope
+and every user that a participant acts for.
+"""
+
+from collections.abc import Sequence
+
+from hindsight_ray.core.digest import derived_uuid, goal_digest
+from hindsight_ray.domain.caller import Caller
+from hindsight_ray.domain.commands import CloseRun, JoinRun, ListRuns, ReadRun, StartRun
+from hindsight_ray.domain.event import Event
+from hindsight_ray.domain.ids import EventUuid, RunUuid
+from hindsight_ray.domain.run import Participant, Run, RunClosure, RunSummary, Trajectory
+from hindsight_ray.domain.scope import ScopeName, checked_audience, user_scope
+from hindsight_ray.errors import CommandReused, InvalidInput, RunClosed
+from hindsight_ray.ports import Unit
+from hindsight_ray.service import once
+from hindsight_ray.service.admit import Admitted, absent, admit
+from hindsight_ray.service.noted import note_done
+from hindsight_ray.service.world import World
+
+_PAGE = 50
+
+
+async def start(world: World, caller: Caller, command: StartRun) -> Run:
+    """Begin a run in a scope that the caller may write, with the caller as first participant."""
+    scope = command.scope or _default_scope(caller)
+    async with world.ledger.writing() as unit:
+        admitted = await admit(world, unit, caller)
+        admitted.require("write", scope)
+        before = await once.replayed(unit, caller, command.command_id, command, Run)
+        if before is not None:
+            return await _begun_before(unit, caller, command, before)
+        run = _new_run(admitted, command, scope)
+        await unit.runs.create(run)
+        await unit.runs.enter(run.tenant, run.run_id, caller.recorded_as, caller.session)
+        await note_done(
+            unit, admitted, verb="StartRun", action="write", scope=scope, name=run.run_id
+        )
+        await once.keep(unit, caller, command.command_id, command, run)
+        return run
+
+
+async def join(world: World, caller: Caller, command: JoinRun) -> Run:
+    """Take part in an open run. Its audience grows by the user that the caller acts for.
+
+    Whoever may not read the audience gets the run without what it says of others: no goal, no
+    tools, no other participants.
+    """
+    async with world.ledger.writing() as unit:
+        admitted = await admit(world, unit, caller)
+        run = await writable(unit, admitted, command.run_id)
+        if run.closed_at is not None:
+            raise closed(run)
+        if not takes_part(run, caller):
+            run = _joined(run, caller)
+            await unit.runs.replace(run)
+            await note_done(
+                unit, admitted, verb="JoinRun", action="write", scope=run.scope, name=run.run_id
+            )
+        await unit.runs.enter(run.tenant, run.run_id, caller.recorded_as, caller.session)
+        return run if admitted.may_read(run.audience) else _bare(run, caller)
+
+
+async def close(world: World, caller: Caller, command: CloseRun) -> RunClosure:
+    """End a run and say which causes no event answers to and which numbers never arrived.
+
+    Closing again changes nothing and answers the same.
+    """
+    async with world.ledger.writing() as unit:
+        admitted = await admit(world, unit, caller)
+        run = await joined(unit, admitted, command.run_id)
+        if run.closed_at is None:
+            run = run.model_copy(update={"closed_at": admitted.now})
+            await unit.runs.replace(run)
+            await unit.layers.drop_working(run.tenant, run.run_id)
+            await note_done(
+                unit, admitted, verb="CloseRun", action="write", scope=run.scope, name=run.run_id
+            )
+        events = await unit.runs.events(run.tenant, run.run_id)
+        gaps = await unit.runs.gaps(run.tenant, run.run_id)
+    if not admitted.may_read(run.audience):
+        gaps = [gap for gap in gaps if gap.agent == caller.recorded_as]
+    return RunClosure(
+        run_id=run.run_id,
+        events=len(events),
+        dangling=len(dangling_causes(events)),
+        gaps=tuple(gaps),
+    )
+
+
+async def read(world: World, caller: Caller, command: ReadRun) -> Trajectory:
+    """The run with its events in order, its outcomes and what is missing from it."""
+    async with world.ledger.reading() as unit:
+        admitted = await admit(world, unit, caller)
+        run = await unit.runs.get(caller.tenant, command.run_id)
+        if run is None or not admitted.may_read(run.audience):
+            raise absent("run", command.run_id)
+        events = await unit.runs.events(run.tenant, run.run_id)
+        outcomes = await unit.outcomes.of_run(run.tenant, run.run_id)
+        gaps = await unit.runs.gaps(run.tenant, run.run_id)
+    return Trajectory(
+        run=run,
+        events=tuple(events),
+        outcomes=tuple(outcomes),
+        gaps=tuple(gaps),
+        dangling=dangling_causes(events),
+    )
+
+
+async def listed(world: World, caller: Caller, command: ListRuns) -> tuple[RunSummary, ...]:
+    """The newest runs of which the caller may read the whole audience."""
+    found: list[RunSummary] = []
+    before: str | None = None
+    async with world.ledger.reading() as unit:
+        admitted = await admit(world, unit, caller)
+        while len(found) < command.limit:
+            page = await unit.runs.newest(
+                caller.tenant, limit=_PAGE, before=before, task_type=command.task_type
+            )
+            readable = [run for run in page if admitted.may_read(run.audience)]
+            room = command.limit - len(found)
+            found.extend([await _summary(unit, run) for run in readable[:room]])
+            if len(page) < _PAGE:
+                break
+            before = page[-1].run_id
+    return tuple(found)
+
+
+async def writable(unit: Unit, admitted: Admitted, run_id: str) -> Run:
+    """The run if the caller may write its scope, else the `NotFound` of absence."""
+    run = await unit.runs.get(admitted.caller.tenant, run_id)
+    if run is None or not admitted.access.may("write", run.scope):
+        raise absent("run", run_id)
+    return run
+
+
+async def joined(unit: Unit, admitted: Admitted, run_id: str) -> Run:
+    """The run if the caller takes part in it and may write its scope, else `NotFound`."""
+    run = await writable(unit, admitted, run_id)
+    if not takes_part(run, admitted.caller):
+        raise absent("run", run_id)
+    return run
+
+
+def takes_part(run: Run, caller: Caller) -> bool:
+    """Whether this caller, with the user it acts for, has entered the run."""
+    return _participant(caller) in run.participants and not run.imported
+
+
+def dangling_causes(events: Sequence[Event]) -> tuple[EventUuid, ...]:
+    """Causes that no event of the run answers to, each once, in order of first mention."""
+    there = {event.event_id for event in events}
+    named = (cause for event in events for cause in event.causes)
+    return tuple(dict.fromkeys(cause for cause in named if cause not in there))
+
+
+def closed(run: Run) -> RunClosed:
+    """The refusal that a run which has ended gives to its participants."""
+    return RunClosed(f"`run` {run.run_id!r} has ended; start another", run_id=run.run_id)
+
+
+def _default_scope(caller: Caller) -> ScopeName:
+    if caller.user is None:
+        raise InvalidInput(
+            "`scope` must be named: the ticket acts for no user whose scope would be the default",
+            field="scope",
+        )
+    return user_scope(caller.user)
+
+
+def _participant(caller: Caller) -> Participant:
+    return Participant(agent=caller.agent, user=caller.user)
+
+
+def _new_run(admitted: Admitted, command: StartRun, scope: ScopeName) -> Run:
+    caller = admitted.caller
+    run_id = derived_uuid("run", caller.tenant, caller.principal, command.command_id)
+    return Run(
+        run_id=RunUuid(run_id),
+        tenant=caller.tenant,
+        scope=scope,
+        audience=_audience((scope,), caller),
+        goal=command.goal,
+        task_type=command.task_type,
+        goal_digest=goal_digest(command.goal),
+        tools=command.tools,
+        intent=command.intent,
+        project=command.project,
+        seed=command.seed,
+        participants=(_participant(caller),),
+        started_at=admitted.now,
+    )
+
+
+async def _begun_before(unit: Unit, caller: Caller, command: StartRun, begun: Run) -> Run:
+    """The run that this command began, as it is now; not for the same agent of another user."""
+    run = await unit.runs.get(caller.tenant, begun.run_id) or begun
+    if not takes_part(run, caller):
+        raise CommandReused(
+            f"`command_id` {command.command_id!r} was used for another run;"
+            " give each command its own id",
+            command_id=command.command_id,
+        )
+    return run
+
+
+def _joined(run: Run, caller: Caller) -> Run:
+    for other in run.participants:
+        same_name = (other.agent or other.user) == caller.recorded_as
+        if same_name and (other.agent is None) != (caller.agent is None):
+            raise InvalidInput(
+                f"`{caller.recorded_as}` already names another participant of this run;"
+                " their events could not be told apart",
+                field="agent",
+            )
+    return run.model_copy(
+        update={
+            "participants": (*run.participants, _participant(caller)),
+            "audience": _audience(run.audience, caller),
+        }
+    )
+
+
+def _audience(scopes: Sequence[str], caller: Caller) -> tuple[ScopeName, ...]:
+    acting = caller.acting_scope
+    return checked_audience((*scopes, *([acting] if acting else ())))
+
+
+def _bare(run: Run, caller: Caller) -> Run:
+    return Run(
+        run_id=run.run_id,
+        tenant=run.tenant,
+        scope=run.scope,
+        audience=_audience((run.scope,), caller),
+        goal="(not for this caller to read)",
+        task_type="task",
+        goal_digest="",
+        participants=(_participant(caller),),
+        started_at=run.started_at,
+    )
+
+
+async def _summary(unit: Unit, run: Run) -> RunSummary:
+    outcomes = await unit.outcomes.of_run(run.tenant, run.run_id)
+    return RunSummary(
+        run=run,
+        events=await unit.runs.event_count(run.tenant, run.run_id),
+        outcome=outcomes[-1].value if outcomes else None,
+    )
