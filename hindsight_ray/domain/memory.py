@@ -77,6 +77,7 @@ class Memory(Value):
     superseded_by: MemoryId | None = None
     part: int = Field(default=0, ge=0)  # of a longer text that was split
     parts: int = Field(default=1, ge=1)
+    whole: MemoryId | None = None  # the first part's id, which links the parts of one text
     embedding_model: str
 
 

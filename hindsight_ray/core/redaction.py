@@ -1,0 +1,74 @@
+"""Which parts of a text are secrets: masked before anything is kept, embedded or shown.
+
+Obvious forms only, each found by its own shape. Every pattern is linear in the text's length.
+"""
+
+import re
+from collections.abc import Callable
+
+_MASK = "[redacted:{}]"
+
+_SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = (
+    (
+        "private-key",
+        re.compile(
+            r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----"
+            r"(?:[^-]|-(?!----END))*(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----)?"
+        ),
+    ),
+    ("token", re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?")),
+    ("token", re.compile(r"(?i)\b(?:bearer|basic)\s+[A-Za-z0-9._~+/-]{8,}=*")),
+    ("api-key", re.compile(r"\b(?:sk|pk|rk)[-_](?:[A-Za-z]{2,10}[-_]){0,3}[A-Za-z0-9_-]{16,}")),
+    ("api-key", re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
+    ("api-key", re.compile(r"\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}")),
+    ("api-key", re.compile(r"\bglpat-[A-Za-z0-9_-]{16,}|\bxox[abeoprs]-[A-Za-z0-9-]{10,}")),
+    ("api-key", re.compile(r"\bAIza[A-Za-z0-9_-]{30,}|\bhf_[A-Za-z0-9]{20,}")),
+)
+_URL = re.compile(r"(?<=://)[^\s/:@]{1,128}:[^\s/@]{1,256}(?=@)")
+_NAMED = re.compile(
+    r"(?i)(?P<name>pass(?:word|wd|phrase)?|pwd|secret|token|credential"
+    r"|(?:api|access|secret|private|auth|client)[_ -]?(?:key|token|secret)|密码|口令|密钥|パスワード)"
+    r"(?P<joint>[\"']?\s{0,4}(?:[:=：＝]|\bis\b|是|は)\s{0,4}[\"']?)(?P<value>[^\s\"',;，。；]{3,256})"
+)
+_PASSWORDS = ("pass", "pwd", "密码", "口令", "パスワード")
+
+
+def redacted(text: str) -> tuple[str, int]:
+    """Return `text` with its secrets masked as `[redacted:<kind>]`, and how many there were."""
+    count = 0
+
+    def masked(kind: str) -> Callable[[re.Match[str]], str]:
+        def mask(_: re.Match[str]) -> str:
+            nonlocal count
+            count += 1
+            return _MASK.format(kind)
+
+        return mask
+
+    for kind, shape in _SHAPES:
+        text = shape.sub(masked(kind), text)
+    text = _URL.sub(masked("password"), text)
+
+    def named(match: re.Match[str]) -> str:
+        nonlocal count
+        value = match["value"]
+        if value.startswith("[redacted") or not _looks_secret(match["name"], value, match["joint"]):
+            return match.group()
+        count += 1
+        kind = "password" if _is_password(match["name"]) else "secret"
+        return match["name"] + match["joint"] + _MASK.format(kind)
+
+    return _NAMED.sub(named, text), count
+
+
+def _is_password(name: str) -> bool:
+    return name.casefold().startswith(_PASSWORDS)
+
+
+def _looks_secret(name: str, value: str, joint: str) -> bool:
+    """Whether a named value is a secret rather than prose ("the token is refreshed")."""
+    strange = any(ch.isdigit() or not ch.isalnum() for ch in value)
+    signed = any(ch in "=:：＝" for ch in joint)
+    if _is_password(name) and signed:
+        return True
+    return strange and len(value) >= (6 if signed else 8)
