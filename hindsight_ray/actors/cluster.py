@@ -3,10 +3,12 @@
 Ray's choices are made by environment variables that it reads when it starts. They are set here,
 for the time of starting only: no usage statistics, and sockets on the loopback address alone. Ray
 replaces `127.0.0.1` by the machine's outer address unless it is told that no other machine will
-join; then all of its processes bind loopback.
+join; then all of its processes bind loopback. Other users of this machine are kept out by Ray's
+own token (`~/.ray/auth_token`), unless `RAY_AUTH_MODE` says otherwise.
 """
 
 import asyncio
+import logging
 import os
 import signal
 import socket
@@ -18,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import ray
-from ray._private import ray_constants  # the switch has no public name
+from ray._private import ray_constants  # these two have no public name
+from ray._private.authentication import authentication_token_setup as ray_token
 
 from hindsight_ray.actors.roles import NAMESPACE
 from hindsight_ray.errors import InvalidSettings, Unavailable
@@ -59,6 +62,7 @@ def attach(address: str | None) -> Attached:
     if ray.is_initialized():
         return _attached(ours=False)
     with _alone():
+        _use_token(make=address is None)
         try:
             if address is None:
                 ray.init(
@@ -92,6 +96,7 @@ def start_lasting(home: Path) -> tuple[str, int]:
     Ended by `end_lasting`. What Ray prints goes to `ray.log` in the home.
     """
     port = _free_port()
+    _use_token(make=True)
     command = (
         *(sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block"),
         *("--node-ip-address", "127.0.0.1", "--port", str(port), "--num-cpus", str(_CPUS)),
@@ -154,6 +159,18 @@ def _alone() -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+def _use_token(*, make: bool) -> None:
+    """Have this process and what it starts speak with Ray's token, if there is one or `make`."""
+    logging.getLogger(ray_token.__name__).setLevel(logging.ERROR)  # it announces each use
+    if "RAY_AUTH_MODE" in os.environ:
+        return
+    if make and not ray_token.AuthenticationTokenLoader.instance().has_token(ignore_auth_mode=True):
+        ray_token.generate_and_save_token()
+        (Path.home() / ".ray" / "auth_token").chmod(0o600)
+        ray_token.AuthenticationTokenLoader.instance().reset_cache()
+    ray_token.maybe_enable_token_auth_if_token_available(warn_if_disabled=False)
 
 
 def _free_port() -> int:
