@@ -346,6 +346,10 @@ class PolicyEngine(Protocol):
         self, policy: Policy, caller: Caller, action: Action, target: str, now: datetime
     ) -> bool: ...
 
+    async def check(self, policy: Policy, now: datetime) -> None:
+        """Raises `InvalidPolicy` unless the policy is read exactly as it was written."""
+        ...
+
 
 class Clock(Protocol):
     """Time, aware and in UTC; and a steady count of seconds for durations."""

@@ -30,6 +30,22 @@ class Grant(Value):
     rules: tuple[str, ...]
 
 
+class PolicyLoaded(Value):
+    """What `load_policy` put in force. Grants that people made stay beside the file's rules."""
+
+    revision: Revision
+    rules: int
+    memberships: int
+    grants: int
+
+
+class TicketRevoked(Value):
+    """From `revision` on the ticket is refused everywhere."""
+
+    ticket_id: str
+    revision: Revision
+
+
 class Exists(Value):
     """A memory as the `audit` action sees it: metadata, never text."""
 
