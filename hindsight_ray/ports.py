@@ -269,6 +269,18 @@ class Memories(Protocol):
     async def count(self, row_filter: RowFilter) -> int: ...
 
 
+class EmbeddingSpaces(Protocol):
+    """The one embedding space that a home is pinned to."""
+
+    async def pinned(self) -> tuple[str, int] | None:
+        """(model, dimension); None before the first vector. `Memories.put` pins what is open."""
+        ...
+
+    async def pin(self, model: str, dimension: int) -> None:
+        """Raises `SpaceMismatch` if the home is pinned to another."""
+        ...
+
+
 class Unit(Protocol):
     """One transaction on the ledger."""
 

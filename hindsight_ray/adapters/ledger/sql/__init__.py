@@ -1,1 +1,5 @@
-"""The ledger in SQL, through SQLAlchemy Core: SQLite on one node."""
+"""The ledger in SQL: one file per small group of logs, all on one unit of work."""
+
+from hindsight_ray.adapters.ledger.sql.ledger import SqlLedger, SqlUnit
+
+__all__ = ["SqlLedger", "SqlUnit"]

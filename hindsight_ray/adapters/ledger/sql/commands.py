@@ -1,0 +1,171 @@
+"""What was asked and what came of it: receipts of commands, the audit, the recall log."""
+
+import json
+from collections.abc import Sequence
+
+from sqlalchemy import bindparam, select
+from sqlalchemy.engine import Connection, RowMapping
+
+from hindsight_ray.adapters.ledger.sql.connection import Work
+from hindsight_ray.adapters.ledger.sql.schema import audit, commands, micros, moment, recalls
+from hindsight_ray.domain.event import MemoryRef
+from hindsight_ray.domain.ids import MemoryUuid
+from hindsight_ray.domain.rows import AuditEntry, RecallEntry
+
+_RECEIPT = select(commands.c.digest, commands.c.receipt).where(
+    commands.c.tenant == bindparam("tenant"),
+    commands.c.principal == bindparam("principal"),
+    commands.c.command_id == bindparam("command_id"),
+)
+
+
+class SqlCommands:
+    """`CommandLog` over SQL."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+
+    async def get(self, tenant: str, principal: str, command_id: str) -> tuple[str, str] | None:
+        return await self._work.do(_receipt, tenant, principal, command_id)
+
+    async def put(
+        self, tenant: str, principal: str, command_id: str, digest: str, receipt: str
+    ) -> None:
+        await self._work.do(_put_receipt, tenant, principal, command_id, digest, receipt)
+
+
+def _receipt(
+    connection: Connection, tenant: str, principal: str, command_id: str
+) -> tuple[str, str] | None:
+    asked = {"tenant": tenant, "principal": principal, "command_id": command_id}
+    found = connection.execute(_RECEIPT, asked).one_or_none()
+    return None if found is None else (found[0], found[1])
+
+
+def _put_receipt(
+    connection: Connection,
+    tenant: str,
+    principal: str,
+    command_id: str,
+    digest: str,
+    receipt: str,
+) -> None:
+    connection.execute(
+        commands.insert(),
+        {
+            "tenant": tenant,
+            "principal": principal,
+            "command_id": command_id,
+            "digest": digest,
+            "receipt": receipt,
+        },
+    )
+
+
+class SqlAudit:
+    """`AuditLog` over SQL."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+
+    async def append(self, entry: AuditEntry) -> None:
+        await self._work.do(_append_audit, entry)
+
+    async def newest(self, tenant: str, *, limit: int) -> Sequence[AuditEntry]:
+        return await self._work.do(_newest_audit, tenant, limit)
+
+
+def _append_audit(connection: Connection, entry: AuditEntry) -> None:
+    connection.execute(
+        audit.insert(),
+        {
+            "tenant": entry.tenant,
+            "at": micros(entry.at),
+            "principal": entry.principal,
+            "verb": entry.verb,
+            "object": entry.object,
+            "effect": entry.effect,
+            "rule": entry.rule,
+            "revision": entry.revision,
+            "digest": entry.digest,
+        },
+    )
+
+
+def _newest_audit(connection: Connection, tenant: str, limit: int) -> list[AuditEntry]:
+    found = connection.execute(
+        select(audit).where(audit.c.tenant == tenant).order_by(audit.c.number.desc()).limit(limit)
+    ).mappings()
+    return [
+        AuditEntry(
+            tenant=row["tenant"],
+            at=moment(row["at"]),
+            principal=row["principal"],
+            verb=row["verb"],
+            object=row["object"],
+            effect=row["effect"],
+            rule=row["rule"],
+            revision=row["revision"],
+            digest=row["digest"],
+        )
+        for row in found
+    ]
+
+
+class SqlRecalls:
+    """`RecallLog` over SQL."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+
+    async def append(self, entry: RecallEntry) -> None:
+        await self._work.do(_append_recall, entry)
+
+    async def newest(self, tenant: str, *, limit: int) -> Sequence[RecallEntry]:
+        return await self._work.do(_newest_recalls, tenant, limit)
+
+
+def _append_recall(connection: Connection, entry: RecallEntry) -> None:
+    connection.execute(
+        recalls.insert(),
+        {
+            "tenant": entry.tenant,
+            "at": micros(entry.at),
+            "principal": entry.principal,
+            "acting_user": entry.user,
+            "session": entry.session,
+            "run_id": entry.run_id,
+            "query": entry.query,
+            "top_scores": json.dumps(entry.top_scores),
+            "offered": json.dumps([(ref.id, ref.revision) for ref in entry.offered]),
+            "revision": entry.revision,
+        },
+    )
+
+
+def _newest_recalls(connection: Connection, tenant: str, limit: int) -> list[RecallEntry]:
+    found = connection.execute(
+        select(recalls)
+        .where(recalls.c.tenant == tenant)
+        .order_by(recalls.c.number.desc())
+        .limit(limit)
+    ).mappings()
+    return [_recall(row) for row in found]
+
+
+def _recall(row: RowMapping) -> RecallEntry:
+    return RecallEntry(
+        tenant=row["tenant"],
+        at=moment(row["at"]),
+        principal=row["principal"],
+        user=row["acting_user"],
+        session=row["session"],
+        run_id=row["run_id"],
+        query=row["query"],
+        top_scores=tuple(json.loads(row["top_scores"])),
+        offered=tuple(
+            MemoryRef(id=MemoryUuid(name), revision=revision)
+            for name, revision in json.loads(row["offered"])
+        ),
+        revision=row["revision"],
+    )

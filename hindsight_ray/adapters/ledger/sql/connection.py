@@ -1,0 +1,195 @@
+"""How async callers share connections: a thread each, a fair queue before them, clean endings.
+
+A connection lives in one worker thread, so a port call is one hop and the statements inside it run
+without another. Waiting is a queue of futures that belong to no event loop, so that two loops of
+one process may share a ledger. Whatever becomes of a caller in the middle of a unit, its
+transaction is ended in the connection's own thread before the next unit gets it.
+"""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Concatenate, ParamSpec, TypeVar
+
+from sqlalchemy import Engine
+from sqlalchemy.engine import Connection
+from sqlalchemy.exc import DBAPIError
+
+from hindsight_ray.adapters.ledger.sql import dialect
+from hindsight_ray.errors import Busy, Unavailable
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Lane:
+    """One connection and the one thread that touches it."""
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        self._engine = engine
+        self._connection: Connection | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
+
+    def submit(self, job: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
+        return self._thread.submit(job, *args, **kwargs)
+
+    def within(
+        self,
+        write: bool,
+        job: Callable[Concatenate[Connection, P], R],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> R:
+        """Run `job` inside the lane's transaction, which the first job begins. In the thread."""
+        try:
+            if self._connection is None:
+                self._connection = self._engine.connect()
+            if not self._connection.in_transaction():
+                dialect.begin(self._connection, write=write)
+            return job(self._connection, *args, **kwargs)
+        except DBAPIError as error:
+            known = dialect.translated(error)
+            if known is None:
+                raise
+            raise known from error
+
+    def commit(self) -> None:
+        """Make the transaction durable, if one was begun. In the thread."""
+        try:
+            if self._connection is not None and self._connection.in_transaction():
+                self._connection.commit()
+        except DBAPIError as error:
+            known = dialect.translated(error)
+            if known is None:
+                raise
+            raise known from error
+
+    def end(self) -> None:
+        """Undo what was not committed; drop a connection that cannot even do that."""
+        if self._connection is None:
+            return
+        try:
+            self._connection.rollback()
+        except DBAPIError:
+            self._connection.invalidate()
+            self._connection.close()
+            self._connection = None
+
+    def close(self) -> Future[None]:
+        done = self.submit(self._close)
+        self._thread.shutdown(wait=False)
+        return done
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+class Lanes:
+    """At most `size` lanes, handed out in the order in which they were asked for."""
+
+    def __init__(self, engine: Engine, *, size: int, wait_s: float, name: str) -> None:
+        self._engine = engine
+        self._name = name
+        self._wait_s = wait_s
+        self._guard = threading.Lock()
+        self._idle: list[Lane] = []
+        self._unmade = size
+        self._size = size
+        self._waiting: deque[Future[Lane]] = deque()
+        self._closed = False
+
+    async def take(self) -> Lane:
+        """A lane of one's own. Raises `Busy` if none comes free in time."""
+        with self._guard:
+            if self._closed:
+                raise Unavailable("`ledger` is closed; open the home again")
+            if not self._waiting:
+                lane = self._free()
+                if lane is not None:
+                    return lane
+            turn: Future[Lane] = Future()
+            self._waiting.append(turn)
+        try:
+            return await asyncio.wait_for(
+                asyncio.shield(asyncio.wrap_future(turn)), timeout=self._wait_s
+            )
+        except TimeoutError:
+            self._withdraw(turn)
+            raise Busy(
+                f"`{self._name}` was taken by others for {self._wait_s:g} s; try again"
+            ) from None
+        except asyncio.CancelledError:
+            self._withdraw(turn)
+            raise
+
+    def _free(self) -> Lane | None:
+        if self._idle:
+            return self._idle.pop()
+        if self._unmade:
+            self._unmade -= 1
+            return Lane(self._engine, self._name)
+        return None
+
+    def _withdraw(self, turn: Future[Lane]) -> None:
+        """Leave the queue; if the turn had come in the meantime, pass the lane on."""
+        with self._guard:
+            if turn in self._waiting:
+                self._waiting.remove(turn)
+                return
+        self.give_back(turn.result())
+
+    def give_back(self, lane: Lane) -> None:
+        with self._guard:
+            if self._waiting:
+                self._waiting.popleft().set_result(lane)
+            else:
+                self._idle.append(lane)
+
+    async def close(self) -> None:
+        """Wait for the lanes in use, then close each connection in its own thread."""
+        with self._guard:
+            if self._closed:
+                return
+        lanes: list[Lane] = []
+        for _ in range(self._size):
+            lanes.append(await self.take())
+        with self._guard:
+            self._closed = True
+        for lane in lanes:
+            await asyncio.wrap_future(lane.close())
+
+
+class Work:
+    """One transaction on a lane; what the logs of a unit run their statements through."""
+
+    def __init__(self, lanes: Lanes, lane: Lane, *, write: bool) -> None:
+        self._lanes = lanes
+        self._lane = lane
+        self._write = write
+        self._open = True
+        self.changed_memories = False  # then its view of them is nobody else's yet
+
+    async def do(
+        self, job: Callable[Concatenate[Connection, P], R], /, *args: P.args, **kwargs: P.kwargs
+    ) -> R:
+        """Run `job(connection, …)` in the transaction."""
+        if not self._open:
+            raise RuntimeError("this unit of work has ended")
+        return await asyncio.wrap_future(
+            self._lane.submit(self._lane.within, self._write, job, *args, **kwargs)
+        )
+
+    async def commit(self) -> None:
+        self._open = False
+        await asyncio.wrap_future(self._lane.submit(self._lane.commit))
+
+    def end(self) -> None:
+        """Roll back what is open and pass the lane on, both in the lane's order; never waits."""
+        self._open = False
+        lanes, lane = self._lanes, self._lane
+        lane.submit(lane.end).add_done_callback(lambda _: lanes.give_back(lane))

@@ -1,0 +1,116 @@
+"""What differs between SQL databases: transactions, upserts, long lists, and what errors mean."""
+
+import functools
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, Select, Table, Text, column, create_engine, event, func, select
+from sqlalchemy.dialects.sqlite import Insert, insert
+from sqlalchemy.engine import Connection
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.pool import NullPool
+from sqlalchemy.sql.elements import BindParameter
+
+from hindsight_ray.errors import Busy, HindsightError, StorageFailed
+
+_APPLICATION = 0x68726D31  # "hrm1", in the header of a home's database file
+_BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+
+
+def sqlite_engine(file: Path, *, lock_wait_s: float) -> Engine:
+    """An engine over one file. Each connection is for one thread, and begins only on request."""
+
+    def connect() -> sqlite3.Connection:
+        raw = sqlite3.connect(
+            file,
+            timeout=lock_wait_s,
+            isolation_level=None,  # `begin` says when, and with which lock
+            cached_statements=512,
+            check_same_thread=True,
+        )
+        for pragma in (
+            "journal_mode=WAL",
+            "synchronous=FULL",
+            "cache_size=-16384",
+            "temp_store=MEMORY",
+            "mmap_size=268435456",
+        ):
+            raw.execute(f"PRAGMA {pragma}").close()
+        return raw
+
+    engine = create_engine("sqlite+pysqlite://", creator=connect, poolclass=NullPool)
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:  # pyright: ignore[reportUnusedFunction]
+        write = connection.info.get("write", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+    return engine
+
+
+def begin(connection: Connection, *, write: bool) -> None:
+    """Start a transaction: a snapshot for reading, the one writer's lock for writing."""
+    connection.info["write"] = write
+    connection.begin()
+
+
+def is_ours(connection: Connection) -> bool:
+    """Whether the file is new or was made by this product."""
+    mark = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
+    if mark == _APPLICATION:
+        return True
+    tables = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one()
+    return mark == 0 and tables == 0
+
+
+def mark_ours(connection: Connection) -> None:
+    connection.exec_driver_sql(f"PRAGMA application_id={_APPLICATION}")
+
+
+def upsert(table: Table) -> Insert:
+    """An INSERT that knows `on_conflict_do_update` and `on_conflict_do_nothing`."""
+    return insert(table)
+
+
+def members(bind: BindParameter[str]) -> Select[*tuple[Any, ...]]:
+    """The elements of a JSON array as rows: one bind however long the list is."""
+    return select(column("value", Text)).select_from(func.json_each(bind).table_valued("value"))
+
+
+@functools.lru_cache(maxsize=64)
+def _bulk_sql(table: Table, columns: tuple[str, ...], dialect: Any) -> tuple[str, bool]:
+    compiled = table.insert().compile(dialect=dialect, column_keys=list(columns))
+    return str(compiled), bool(compiled.positional)
+
+
+def insert_rows(
+    connection: Connection, table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]
+) -> None:
+    """INSERT many rows in one round, without a value processor between them and the driver.
+
+    `columns` must be in the table's order.
+    """
+    if not rows:
+        return
+    sql, positional = _bulk_sql(table, columns, connection.dialect)
+    if positional:
+        connection.exec_driver_sql(sql, list(rows))
+    else:
+        connection.exec_driver_sql(sql, [dict(zip(columns, row, strict=True)) for row in rows])
+
+
+def translated(error: DBAPIError) -> HindsightError | None:
+    """The error a caller may handle, or None for what only a mistake of ours can cause."""
+    code = getattr(error.orig, "sqlite_errorcode", None)
+    if code is not None and code & 0xFF in _BUSY:
+        return Busy("`ledger` is locked by another writer for longer than `lock_wait_s`; try again")
+    if isinstance(error, OperationalError) or type(error.orig) is sqlite3.DatabaseError:
+        name = getattr(error.orig, "sqlite_errorname", type(error.orig).__name__)
+        return StorageFailed(
+            f"`ledger` refused: {error.orig} ({name}); nothing was acknowledged."
+            " Check free space, permissions and the disk",
+            error=name,
+        )
+    return None

@@ -1,0 +1,116 @@
+"""The ledger over one SQL database: opening it, and its units of work."""
+
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+from sqlalchemy import select
+from sqlalchemy.engine import Connection
+
+from hindsight_ray.adapters.ledger.sql import dialect
+from hindsight_ray.adapters.ledger.sql.commands import SqlAudit, SqlCommands, SqlRecalls
+from hindsight_ray.adapters.ledger.sql.connection import Lanes, Work
+from hindsight_ray.adapters.ledger.sql.keys import KnownKeys, SqlKeys, SqlSpaces
+from hindsight_ray.adapters.ledger.sql.memories import SqlMemories
+from hindsight_ray.adapters.ledger.sql.outcomes import SqlLayers, SqlOutcomes, SqlReviews
+from hindsight_ray.adapters.ledger.sql.policy import SqlPolicy
+from hindsight_ray.adapters.ledger.sql.runs import SqlRuns
+from hindsight_ray.adapters.ledger.sql.schema import SCHEMA_VERSION, facts, metadata
+from hindsight_ray.adapters.ledger.sql.stats import SqlStats
+from hindsight_ray.errors import HomeInvalid
+
+_READERS = 8
+
+
+class SqlUnit:
+    """One transaction, seen as the ledger's logs."""
+
+    def __init__(self, work: Work, known_keys: KnownKeys) -> None:
+        self.work = work
+        self.runs = SqlRuns(work)
+        self.outcomes = SqlOutcomes(work)
+        self.reviews = SqlReviews(work)
+        self.layers = SqlLayers(work)
+        self.commands = SqlCommands(work)
+        self.policy = SqlPolicy(work)
+        self.audit = SqlAudit(work)
+        self.recalls = SqlRecalls(work)
+        self.stats = SqlStats(work)
+        self.keys = SqlKeys(work, known_keys)
+        self.memories = SqlMemories(work)
+        self.spaces = SqlSpaces(work)
+
+
+class SqlLedger:
+    """Transactions on one database: many readers, each on a snapshot, and one writer at a time."""
+
+    def __init__(self, file: Path, *, lock_wait_s: float = 10.0) -> None:
+        engine = dialect.sqlite_engine(file, lock_wait_s=lock_wait_s)
+        self._readers = Lanes(engine, size=_READERS, wait_s=lock_wait_s, name="ledger reader")
+        self._writer = Lanes(engine, size=1, wait_s=lock_wait_s, name="ledger writer")
+        self._known_keys = KnownKeys()
+
+    @classmethod
+    async def open(cls, file: Path, *, lock_wait_s: float = 10.0) -> "SqlLedger":
+        """The ledger in `file`, with its tables made if they are not there.
+
+        Raises `HomeInvalid` for a file that is not a ledger, or one of a newer release.
+        """
+        ledger = cls(file, lock_wait_s=lock_wait_s)
+        try:
+            async with ledger._unit(ledger._readers, write=False) as unit:
+                ready = await unit.work.do(_is_ready)
+            if not ready:
+                async with ledger._unit(ledger._writer, write=True) as unit:
+                    await unit.work.do(_make)
+        except BaseException:
+            await ledger.close()
+            raise
+        return ledger
+
+    def reading(self) -> AbstractAsyncContextManager[SqlUnit]:
+        return self._unit(self._readers, write=False)
+
+    def writing(self) -> AbstractAsyncContextManager[SqlUnit]:
+        return self._unit(self._writer, write=True)
+
+    async def close(self) -> None:
+        await self._writer.close()
+        await self._readers.close()
+
+    @asynccontextmanager
+    async def _unit(self, lanes: Lanes, *, write: bool) -> AsyncGenerator[SqlUnit]:
+        work = Work(lanes, await lanes.take(), write=write)
+        try:
+            yield SqlUnit(work, self._known_keys)
+            if write:
+                await work.commit()
+        finally:
+            work.end()
+
+
+def _is_ready(connection: Connection) -> bool:
+    if not dialect.is_ours(connection):
+        raise HomeInvalid("`ledger` is a database of something else; name another folder")
+    if not connection.dialect.has_table(connection, facts.name):
+        return False
+    version = connection.execute(
+        select(facts.c.value).where(facts.c.name == "schema")
+    ).scalar_one_or_none()
+    if version is None:
+        return False
+    if int(version) > SCHEMA_VERSION:
+        raise HomeInvalid(
+            f"`ledger` was written by a newer release (schema {version}; this one knows"
+            f" {SCHEMA_VERSION}); upgrade hindsight-ray",
+            schema=int(version),
+        )
+    return True
+
+
+def _make(connection: Connection) -> None:
+    if _is_ready(connection):  # somebody else has been faster
+        return
+    metadata.create_all(connection)
+    dialect.mark_ours(connection)
+    connection.execute(facts.insert().values(name="schema", value=str(SCHEMA_VERSION)))

@@ -1,0 +1,409 @@
+"""The memories' records: which revision counts, what it says, and what it said before."""
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal, cast
+
+import numpy as np
+from sqlalchemy import Select, bindparam, delete, func, literal, select, update
+from sqlalchemy.engine import Connection
+
+from hindsight_ray.adapters.ledger.sql import dialect, filters, keywords
+from hindsight_ray.adapters.ledger.sql.connection import Work
+from hindsight_ray.adapters.ledger.sql.keys import pin_space
+from hindsight_ray.adapters.ledger.sql.schema import (
+    audience_keys,
+    change_numbers,
+    memory_labels,
+    memory_revisions,
+    memory_sources,
+    memory_statistics,
+    memory_vectors,
+    micros,
+    micros_or_none,
+    moment,
+)
+from hindsight_ray.adapters.ledger.sql.schema import memories as table
+from hindsight_ray.domain.event import MemoryRef
+from hindsight_ray.domain.memory import Memory, RevisionNote, Status
+from hindsight_ray.domain.rows import AudienceKey, KeywordMatches, RowFilter
+from hindsight_ray.errors import InvalidInput, InvalidVector, NotFound, RevisionConflict
+from hindsight_ray.ports import Vector
+
+FORGOTTEN = "forgotten"
+
+_CHANGE = select(change_numbers.c.change).where(change_numbers.c.tenant == bindparam("tenant"))
+_NEXT_CHANGE = dialect.upsert(change_numbers).on_conflict_do_update(
+    index_elements=["tenant"], set_={"change": change_numbers.c.change + literal(1)}
+)
+_SCOPE_CHANGE = select(func.coalesce(func.max(table.c.change), 0)).where(
+    table.c.tenant == bindparam("tenant"), table.c.scope == bindparam("scope")
+)
+_CHANGED = (
+    select(table.c.memory_id)
+    .where(
+        table.c.tenant == bindparam("tenant"),
+        table.c.scope == bindparam("scope"),
+        table.c.change > bindparam("change"),
+    )
+    .order_by(table.c.change)
+)
+_CURRENT = select(table.c.record).where(
+    table.c.tenant == bindparam("tenant"),
+    table.c.memory_id.in_(dialect.members(bindparam("ids"))),
+    table.c.record.is_not(None),
+)
+_AT = (
+    select(memory_revisions.c.record)
+    .join(table, table.c.number == memory_revisions.c.memory)
+    .where(
+        table.c.tenant == bindparam("tenant"),
+        table.c.memory_id.in_(dialect.members(bindparam("ids"))),
+        memory_revisions.c.revision.in_(dialect.members(bindparam("revisions"))),
+        memory_revisions.c.record.is_not(None),
+    )
+)
+_STATE = select(table.c.number, table.c.revision, table.c.status).where(
+    table.c.tenant == bindparam("tenant"), table.c.memory_id == bindparam("memory_id")
+)
+_KEY_NUMBER = select(audience_keys.c.number).where(
+    audience_keys.c.tenant == bindparam("tenant"), audience_keys.c.key == bindparam("key")
+)
+_HISTORY = (
+    select(memory_revisions)
+    .join(table, table.c.number == memory_revisions.c.memory)
+    .where(table.c.tenant == bindparam("tenant"), table.c.memory_id == bindparam("memory_id"))
+    .order_by(memory_revisions.c.revision)
+)
+_DERIVED = (
+    select(table.c.memory_id)
+    .join(memory_sources, memory_sources.c.memory == table.c.number)
+    .where(
+        table.c.tenant == bindparam("tenant"),
+        memory_sources.c.source_id.in_(dialect.members(bindparam("ids"))),
+    )
+    .distinct()
+    .order_by(table.c.memory_id)
+)
+
+
+class SqlMemories:
+    """`Memories` over SQL, with vectors in the same file for the embedded store."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+
+    async def change_number(self, tenant: str) -> int:
+        return await self._work.do(change_number, tenant)
+
+    async def scope_change(self, tenant: str, scope: str) -> int:
+        return await self._work.do(_scope_change, tenant, scope)
+
+    async def changed_since(self, tenant: str, scope: str, change: int) -> Sequence[str]:
+        return await self._work.do(_changed_since, tenant, scope, change)
+
+    async def current(self, tenant: str, ids: Sequence[str]) -> Mapping[str, Memory]:
+        return await self._work.do(_current, tenant, ids)
+
+    async def at(self, tenant: str, refs: Sequence[MemoryRef]) -> Mapping[MemoryRef, Memory]:
+        return await self._work.do(_at, tenant, refs)
+
+    async def put(
+        self,
+        memory: Memory,
+        vector: Vector,
+        *,
+        key: AudienceKey,
+        terms: Mapping[str, int],
+        by: str,
+        why: str,
+    ) -> int:
+        self._work.changed_memories = True
+        return await self._work.do(_put, memory, unit_vector(vector), key, terms, by, why)
+
+    async def forget(self, tenant: str, memory_id: str, *, by: str, why: str, at: datetime) -> None:
+        self._work.changed_memories = True
+        await self._work.do(_forget, tenant, memory_id, by, why, at)
+
+    async def history(self, tenant: str, memory_id: str) -> Sequence[RevisionNote]:
+        return await self._work.do(_history, tenant, memory_id)
+
+    async def on_topic(self, row_filter: RowFilter, topic: str) -> Sequence[Memory]:
+        return await self._work.do(_on_topic, row_filter, topic)
+
+    async def recent(self, row_filter: RowFilter, *, limit: int) -> Sequence[Memory]:
+        return await self._work.do(_recent, row_filter, limit)
+
+    async def keyword_matches(self, row_filter: RowFilter, terms: Sequence[str]) -> KeywordMatches:
+        return await self._work.do(keywords.matches, row_filter, terms)
+
+    async def derived_from(self, tenant: str, ids: Sequence[str]) -> Sequence[str]:
+        return await self._work.do(_derived_from, tenant, ids)
+
+    async def count(self, row_filter: RowFilter) -> int:
+        return await self._work.do(_count, row_filter)
+
+
+def unit_vector(vector: Vector) -> Vector:
+    """The vector at length 1, or `InvalidVector` for what has no direction."""
+    if vector.ndim != 1:
+        raise InvalidVector(f"`vector` has shape {vector.shape}; one row of numbers is wanted")
+    if not np.isfinite(vector).all():
+        raise InvalidVector("`vector` holds NaN or infinity")
+    wide = vector.astype(np.float64)
+    length = float(np.sqrt((wide * wide).sum()))
+    if length == 0.0:
+        raise InvalidVector("`vector` is zero, so it has no direction")
+    return (wide / length).astype(np.float32)
+
+
+def change_number(connection: Connection, tenant: str) -> int:
+    """The tenant's last change as this transaction sees it, 0 before the first."""
+    return connection.execute(_CHANGE, {"tenant": tenant}).scalar_one_or_none() or 0
+
+
+def _next_change(connection: Connection, tenant: str) -> int:
+    connection.execute(_NEXT_CHANGE, {"tenant": tenant, "change": 1})
+    return change_number(connection, tenant)
+
+
+def _scope_change(connection: Connection, tenant: str, scope: str) -> int:
+    return connection.execute(_SCOPE_CHANGE, {"tenant": tenant, "scope": scope}).scalar_one()
+
+
+def _changed_since(connection: Connection, tenant: str, scope: str, change: int) -> list[str]:
+    asked = {"tenant": tenant, "scope": scope, "change": change}
+    return list(connection.execute(_CHANGED, asked).scalars())
+
+
+def _current(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str, Memory]:
+    if not ids:
+        return {}
+    asked = {"tenant": tenant, "ids": json.dumps(list(ids))}
+    found = [Memory.model_validate_json(r) for r in connection.execute(_CURRENT, asked).scalars()]
+    return {memory.id: memory for memory in found}
+
+
+def _at(connection: Connection, tenant: str, refs: Sequence[MemoryRef]) -> dict[MemoryRef, Memory]:
+    if not refs:
+        return {}
+    asked = {
+        "tenant": tenant,
+        "ids": json.dumps(sorted({ref.id for ref in refs})),
+        "revisions": json.dumps(sorted({ref.revision for ref in refs})),
+    }
+    found = [Memory.model_validate_json(r) for r in connection.execute(_AT, asked).scalars()]
+    by_ref = {MemoryRef(id=memory.id, revision=memory.revision): memory for memory in found}
+    return {ref: by_ref[ref] for ref in refs if ref in by_ref}
+
+
+def _put(
+    connection: Connection,
+    memory: Memory,
+    vector: Vector,
+    key: AudienceKey,
+    terms: Mapping[str, int],
+    by: str,
+    why: str,
+) -> int:
+    pin_space(connection, memory.embedding_model, len(vector))
+    named = {"tenant": memory.tenant, "memory_id": memory.id}
+    state = connection.execute(_STATE, named).one_or_none()
+    known = 0 if state is None else state.revision
+    if memory.revision != known + 1 or (state is not None and state.status == FORGOTTEN):
+        raise RevisionConflict(
+            f"`memory` {memory.id!r} is at revision {known}; {memory.revision} cannot follow it."
+            " Read it again and decide anew",
+            id=memory.id,
+            current=known,
+            offered=memory.revision,
+        )
+    key_number = connection.execute(
+        _KEY_NUMBER, {"tenant": memory.tenant, "key": key}
+    ).scalar_one_or_none()
+    if key_number is None:
+        raise InvalidInput(f"`key` {key!r} is not in the catalogue; `ensure` its audience first")
+    change = _next_change(connection, memory.tenant)
+    record = memory.model_dump_json()
+    columns = named | _columns(memory, record, terms) | {"key": key_number, "change": change}
+    if state is None:
+        inserted = connection.execute(table.insert(), columns)
+        (number,) = cast(tuple[int], inserted.inserted_primary_key)
+    else:
+        number = state.number
+        connection.execute(update(table).where(table.c.number == number), columns)
+        _drop_routes(connection, number)
+    _note(connection, number, memory.revision, memory.updated_at, by, why, memory.status, record)
+    _put_routes(connection, number, memory, vector)
+    keywords.put(connection, memory.tenant, number, key_number, terms)
+    return change
+
+
+def _columns(memory: Memory, record: str, terms: Mapping[str, int]) -> dict[str, Any]:
+    scene = memory.scene if memory.type == "experience" else None
+    return {
+        "revision": memory.revision,
+        "scope": memory.scope,
+        "status": memory.status,
+        "type": memory.type,
+        "layer": memory.layer,
+        "task_type": None if scene is None else scene.task_type,
+        "topic": memory.topic,
+        "created_at": micros(memory.created_at),
+        "expires_at": micros_or_none(memory.expires_at),
+        "length": sum(terms.values()),
+        "record": record,
+    }
+
+
+def _note(
+    connection: Connection,
+    number: int,
+    revision: int,
+    at: datetime,
+    by: str,
+    why: str,
+    status: str,
+    record: str | None,
+) -> None:
+    connection.execute(
+        memory_revisions.insert(),
+        {
+            "memory": number,
+            "revision": revision,
+            "at": micros(at),
+            "by": by,
+            "why": why,
+            "status": status,
+            "record": record,
+        },
+    )
+
+
+_DROPS = tuple(
+    delete(beside).where(beside.c.memory == bindparam("number"))
+    for beside in (memory_vectors, memory_labels, memory_sources)
+)
+
+
+def _drop_routes(connection: Connection, number: int) -> None:
+    for drop in _DROPS:
+        connection.execute(drop, {"number": number})
+
+
+def _put_routes(connection: Connection, number: int, memory: Memory, vector: Vector) -> None:
+    connection.execute(memory_vectors.insert(), {"memory": number, "vector": vector.tobytes()})
+    labels = [(number, label) for label in sorted(set(memory.labels))]
+    dialect.insert_rows(connection, memory_labels, ("memory", "label"), labels)
+    sources = [(number, source) for source in sorted({ref.id for ref in memory.derived_from})]
+    dialect.insert_rows(connection, memory_sources, ("memory", "source_id"), sources)
+
+
+def _forget(
+    connection: Connection, tenant: str, memory_id: str, by: str, why: str, at: datetime
+) -> None:
+    state = connection.execute(_STATE, {"tenant": tenant, "memory_id": memory_id}).one_or_none()
+    if state is None or state.status == FORGOTTEN:
+        raise NotFound(
+            f"`memory` {memory_id!r} is not there for this caller", kind="memory", id=memory_id
+        )
+    change = _next_change(connection, tenant)
+    connection.execute(
+        update(table).where(table.c.number == state.number),
+        {
+            "revision": state.revision + 1,
+            "status": FORGOTTEN,
+            "change": change,
+            "topic": None,
+            "record": None,
+            "length": 0,
+        },
+    )
+    _note(connection, state.number, state.revision + 1, at, by, why, FORGOTTEN, None)
+    _drop_routes(connection, state.number)
+    keywords.drop(connection, state.number)
+    connection.execute(
+        delete(memory_statistics).where(
+            memory_statistics.c.tenant == tenant, memory_statistics.c.memory_id == memory_id
+        )
+    )
+
+
+def _history(connection: Connection, tenant: str, memory_id: str) -> list[RevisionNote]:
+    found = connection.execute(_HISTORY, {"tenant": tenant, "memory_id": memory_id}).mappings()
+    return [
+        RevisionNote(
+            revision=row["revision"],
+            at=moment(row["at"]),
+            by=row["by"],
+            why=row["why"],
+            status=cast(Status | Literal["forgotten"], row["status"]),
+            content=_content(row["record"]),
+        )
+        for row in found
+    ]
+
+
+def _content(record: str | None) -> str | None:
+    return None if record is None else json.loads(record)["content"]
+
+
+@functools.lru_cache(maxsize=512)
+def _on_topic_sql(shape: filters.Shape) -> Select[*tuple[Any, ...]]:
+    return (
+        select(table.c.record)
+        .where(table.c.topic == bindparam("topic"), *filters.conditions(shape))
+        .order_by(table.c.created_at.desc(), table.c.memory_id)
+    )
+
+
+def _on_topic(connection: Connection, row_filter: RowFilter, topic: str) -> list[Memory]:
+    if row_filter.empty:
+        return []
+    statement = _on_topic_sql(filters.shape_of(row_filter))
+    found = connection.execute(statement, filters.parameters(row_filter) | {"topic": topic})
+    return [Memory.model_validate_json(record) for record in found.scalars()]
+
+
+@functools.lru_cache(maxsize=512)
+def _recent_sql(shape: filters.Shape) -> Select[*tuple[Any, ...]]:
+    newest = (
+        select(table.c.number)
+        .where(*filters.conditions(shape))
+        .order_by(table.c.created_at.desc(), table.c.number.desc())
+        .limit(bindparam("limit"))
+    )
+    return (
+        select(table.c.record)
+        .where(table.c.number.in_(newest))
+        .order_by(table.c.created_at.desc(), table.c.number.desc())
+    )
+
+
+def _recent(connection: Connection, row_filter: RowFilter, limit: int) -> list[Memory]:
+    if row_filter.empty or limit < 1:
+        return []
+    statement = _recent_sql(filters.shape_of(row_filter))
+    found = connection.execute(statement, filters.parameters(row_filter) | {"limit": limit})
+    return [Memory.model_validate_json(record) for record in found.scalars()]
+
+
+@functools.lru_cache(maxsize=512)
+def _count_sql(shape: filters.Shape) -> Select[*tuple[Any, ...]]:
+    return select(func.count()).select_from(table).where(*filters.conditions(shape))
+
+
+def _count(connection: Connection, row_filter: RowFilter) -> int:
+    if row_filter.empty:
+        return 0
+    statement = _count_sql(filters.shape_of(row_filter))
+    return connection.execute(statement, filters.parameters(row_filter)).scalar_one()
+
+
+def _derived_from(connection: Connection, tenant: str, ids: Sequence[str]) -> list[str]:
+    if not ids:
+        return []
+    asked = {"tenant": tenant, "ids": json.dumps(list(ids))}
+    return list(connection.execute(_DERIVED, asked).scalars())

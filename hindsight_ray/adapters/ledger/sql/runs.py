@@ -1,0 +1,371 @@
+"""Runs, who takes part in them, their events, and what an agent was offered in one."""
+
+import json
+from collections.abc import Sequence
+from hashlib import sha256
+
+from sqlalchemy import and_, bindparam, func, or_, select, update
+from sqlalchemy.engine import Connection
+from sqlalchemy.exc import IntegrityError
+
+from hindsight_ray.adapters.ledger.sql import dialect
+from hindsight_ray.adapters.ledger.sql.connection import Work
+from hindsight_ray.adapters.ledger.sql.schema import (
+    annotations,
+    events,
+    micros,
+    micros_or_none,
+    offered,
+    run_entries,
+    runs,
+)
+from hindsight_ray.domain.event import Event, MemoryRef, SequenceGap
+from hindsight_ray.domain.ids import MemoryUuid
+from hindsight_ray.domain.rows import Offered
+from hindsight_ray.domain.run import Annotation, Run
+from hindsight_ray.errors import EventConflict, NotFound
+from hindsight_ray.ports import Appended
+
+_EVENT_COLUMNS = ("run", "agent", "incarnation", "seq", "tenant", "event_id", "at", "record")
+
+_RUN = and_(runs.c.tenant == bindparam("tenant"), runs.c.run_id == bindparam("run_id"))
+_GET = select(runs.c.record).where(_RUN)
+_NUMBER = select(runs.c.number).where(_RUN)
+_EVENTS = (
+    select(events.c.record)
+    .join(runs, runs.c.number == events.c.run)
+    .where(_RUN)
+    .order_by(events.c.at, events.c.agent, events.c.incarnation, events.c.seq)
+)
+_COUNT = (
+    select(func.count()).select_from(events.join(runs, runs.c.number == events.c.run)).where(_RUN)
+)
+_SERIES = (
+    select(events.c.agent, events.c.incarnation, func.count(), func.max(events.c.seq))
+    .join(runs, runs.c.number == events.c.run)
+    .where(_RUN)
+    .group_by(events.c.agent, events.c.incarnation)
+    .order_by(events.c.agent, events.c.incarnation)
+)
+_NUMBERS = (
+    select(events.c.seq)
+    .join(runs, runs.c.number == events.c.run)
+    .where(
+        _RUN,
+        events.c.agent == bindparam("agent"),
+        events.c.incarnation == bindparam("incarnation"),
+    )
+    .order_by(events.c.seq)
+)
+_KNOWN_IDS = select(events.c.event_id, events.c.record).where(
+    events.c.tenant == bindparam("tenant"),
+    events.c.event_id.in_(dialect.members(bindparam("ids"))),
+)
+_KNOWN_PLACES = select(events.c.seq).where(
+    events.c.run == bindparam("run"),
+    events.c.agent == bindparam("agent"),
+    events.c.incarnation == bindparam("incarnation"),
+    events.c.seq.in_(dialect.members(bindparam("seqs"))),
+)
+
+
+class SqlRuns:
+    """`RunLog` over SQL."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+
+    async def create(self, run: Run) -> None:
+        await self._work.do(_create, run)
+
+    async def get(self, tenant: str, run_id: str) -> Run | None:
+        return await self._work.do(_get, tenant, run_id)
+
+    async def replace(self, run: Run) -> None:
+        await self._work.do(_replace, run)
+
+    async def newest(
+        self, tenant: str, *, limit: int, before: str | None = None, task_type: str | None = None
+    ) -> Sequence[Run]:
+        return await self._work.do(_newest, tenant, limit, before, task_type)
+
+    async def append(self, tenant: str, run_id: str, events: Sequence[Event]) -> Appended:
+        return await self._work.do(_append, tenant, run_id, events)
+
+    async def events(self, tenant: str, run_id: str) -> Sequence[Event]:
+        return await self._work.do(_events, tenant, run_id)
+
+    async def event_count(self, tenant: str, run_id: str) -> int:
+        return await self._work.do(_event_count, tenant, run_id)
+
+    async def gaps(self, tenant: str, run_id: str) -> Sequence[SequenceGap]:
+        return await self._work.do(_gaps, tenant, run_id)
+
+    async def enter(self, tenant: str, run_id: str, agent: str, session: str | None) -> None:
+        await self._work.do(_enter, tenant, run_id, agent, session)
+
+    async def open_runs(self, tenant: str, agent: str, session: str | None) -> Sequence[str]:
+        return await self._work.do(_open_runs, tenant, agent, session)
+
+    async def offered(self, tenant: str, run_id: str, agent: str) -> Offered:
+        return await self._work.do(_offered, tenant, run_id, agent)
+
+    async def set_offered(self, tenant: str, run_id: str, agent: str, offered: Offered) -> None:
+        await self._work.do(_set_offered, tenant, run_id, agent, offered)
+
+    async def annotate(self, tenant: str, annotation: Annotation) -> None:
+        await self._work.do(_annotate, tenant, annotation)
+
+    async def annotations(self, tenant: str, run_id: str) -> Sequence[Annotation]:
+        return await self._work.do(_annotations, tenant, run_id)
+
+
+def _create(connection: Connection, run: Run) -> None:
+    connection.execute(
+        runs.insert(),
+        {
+            "tenant": run.tenant,
+            "run_id": run.run_id,
+            "task_type": run.task_type,
+            "started_at": micros(run.started_at),
+            "closed_at": micros_or_none(run.closed_at),
+            "record": run.model_dump_json(),
+        },
+    )
+
+
+def _get(connection: Connection, tenant: str, run_id: str) -> Run | None:
+    record = connection.execute(_GET, {"tenant": tenant, "run_id": run_id}).scalar_one_or_none()
+    return None if record is None else Run.model_validate_json(record)
+
+
+def _replace(connection: Connection, run: Run) -> None:
+    done = connection.execute(
+        update(runs)
+        .where(runs.c.tenant == run.tenant, runs.c.run_id == run.run_id)
+        .values(closed_at=micros_or_none(run.closed_at), record=run.model_dump_json())
+    )
+    if done.rowcount != 1:
+        raise _no_run(run.run_id)
+
+
+def _newest(
+    connection: Connection, tenant: str, limit: int, before: str | None, task_type: str | None
+) -> list[Run]:
+    wanted = select(runs.c.record).where(runs.c.tenant == tenant)
+    if task_type is not None:
+        wanted = wanted.where(runs.c.task_type == task_type)
+    if before is not None:
+        start = (
+            select(runs.c.started_at)
+            .where(runs.c.tenant == tenant, runs.c.run_id == before)
+            .scalar_subquery()
+        )
+        wanted = wanted.where(
+            or_(
+                runs.c.started_at < start,
+                and_(runs.c.started_at == start, runs.c.run_id < before),
+            )
+        )
+    wanted = wanted.order_by(runs.c.started_at.desc(), runs.c.run_id.desc()).limit(limit)
+    return [Run.model_validate_json(record) for record in connection.execute(wanted).scalars()]
+
+
+def _append(connection: Connection, tenant: str, run_id: str, batch: Sequence[Event]) -> Appended:
+    if not batch:
+        return Appended(stored=0, repeated=0)
+    run = connection.execute(_NUMBER, {"tenant": tenant, "run_id": run_id}).scalar_one_or_none()
+    if run is None:
+        raise _no_run(run_id)
+    rows = [
+        (
+            run,
+            event.agent,
+            event.incarnation,
+            event.seq,
+            tenant,
+            event.event_id,
+            micros(event.timestamp),
+            event.model_dump_json(),
+        )
+        for event in batch
+    ]
+    attempt = connection.begin_nested()
+    try:
+        dialect.insert_rows(connection, events, _EVENT_COLUMNS, rows)
+    except IntegrityError:  # something of it was there before: look closer
+        attempt.rollback()
+    else:
+        attempt.commit()
+        return Appended(stored=len(rows), repeated=0)
+    fresh = _unknown(connection, tenant, run, rows)
+    dialect.insert_rows(connection, events, _EVENT_COLUMNS, fresh)
+    return Appended(stored=len(fresh), repeated=len(rows) - len(fresh))
+
+
+_Row = tuple[int, str, str, int, str, str, int, str]
+
+
+def _unknown(connection: Connection, tenant: str, run: int, rows: Sequence[_Row]) -> list[_Row]:
+    """The rows that are not stored yet. Raises `EventConflict` if one contradicts what is."""
+    ids = json.dumps([row[5] for row in rows])
+    asked = {"tenant": tenant, "ids": ids}
+    records: dict[str, str] = {
+        event_id: record for event_id, record in connection.execute(_KNOWN_IDS, asked)
+    }
+    places: set[tuple[str, str, int]] = set()
+    for agent, incarnation in {(row[1], row[2]) for row in rows}:
+        seqs = json.dumps([row[3] for row in rows if row[1:3] == (agent, incarnation)])
+        found = connection.execute(
+            _KNOWN_PLACES,
+            {"run": run, "agent": agent, "incarnation": incarnation, "seqs": seqs},
+        ).scalars()
+        places.update((agent, incarnation, seq) for seq in found)
+    fresh: list[_Row] = []
+    for row in rows:
+        _, agent, incarnation, seq, _, event_id, _, record = row
+        known = records.get(event_id)
+        if known is not None:
+            if known != record and Event.model_validate_json(known) != Event.model_validate_json(
+                record
+            ):
+                raise _conflict("event_id", event_id)
+            continue
+        if (agent, incarnation, seq) in places:
+            raise _conflict("seq", f"{agent}/{incarnation}/{seq}")
+        records[event_id] = record
+        places.add((agent, incarnation, seq))
+        fresh.append(row)
+    return fresh
+
+
+def _conflict(field: str, value: str) -> EventConflict:
+    return EventConflict(
+        f"`{field}` {value!r} was recorded before with other content; the batch is refused",
+        field=field,
+        value=value,
+    )
+
+
+def _events(connection: Connection, tenant: str, run_id: str) -> list[Event]:
+    found = connection.execute(_EVENTS, {"tenant": tenant, "run_id": run_id}).scalars()
+    return [Event.model_validate_json(record) for record in found]
+
+
+def _event_count(connection: Connection, tenant: str, run_id: str) -> int:
+    return connection.execute(_COUNT, {"tenant": tenant, "run_id": run_id}).scalar_one()
+
+
+def _gaps(connection: Connection, tenant: str, run_id: str) -> list[SequenceGap]:
+    """Only a series whose count falls short of its last number is read in full."""
+    run = {"tenant": tenant, "run_id": run_id}
+    missing: list[SequenceGap] = []
+    for agent, incarnation, count, last in connection.execute(_SERIES, run).all():
+        if count == last + 1:
+            continue
+        expected = 0
+        series = {**run, "agent": agent, "incarnation": incarnation}
+        for seq in connection.execute(_NUMBERS, series).scalars():
+            if seq > expected:
+                missing.append(
+                    SequenceGap(agent=agent, incarnation=incarnation, first=expected, last=seq - 1)
+                )
+            expected = seq + 1
+    return missing
+
+
+def _enter(
+    connection: Connection, tenant: str, run_id: str, agent: str, session: str | None
+) -> None:
+    connection.execute(
+        dialect.upsert(run_entries).on_conflict_do_nothing(),
+        {"tenant": tenant, "agent": agent, "session": session or "", "run_id": run_id},
+    )
+
+
+_OPEN = (
+    select(run_entries.c.run_id)
+    .join(runs, and_(runs.c.tenant == run_entries.c.tenant, runs.c.run_id == run_entries.c.run_id))
+    .where(
+        run_entries.c.tenant == bindparam("tenant"),
+        run_entries.c.agent == bindparam("agent"),
+        run_entries.c.session == bindparam("session"),
+        runs.c.closed_at.is_(None),
+    )
+    .order_by(runs.c.started_at, runs.c.run_id)
+)
+
+
+def _open_runs(connection: Connection, tenant: str, agent: str, session: str | None) -> list[str]:
+    asked = {"tenant": tenant, "agent": agent, "session": session or ""}
+    return list(connection.execute(_OPEN, asked).scalars())
+
+
+_OFFERED = select(offered.c.record).where(
+    offered.c.tenant == bindparam("tenant"),
+    offered.c.run_id == bindparam("run_id"),
+    offered.c.agent == bindparam("agent"),
+)
+
+
+def _offered(connection: Connection, tenant: str, run_id: str, agent: str) -> Offered:
+    record = connection.execute(
+        _OFFERED, {"tenant": tenant, "run_id": run_id, "agent": agent}
+    ).scalar_one_or_none()
+    if record is None:
+        return Offered()
+    fields = json.loads(record)
+    return Offered(
+        audience=frozenset(fields["audience"]),
+        labels=frozenset(fields["labels"]),
+        untrusted=fields["untrusted"],
+        refs=frozenset(
+            MemoryRef(id=MemoryUuid(name), revision=revision) for name, revision in fields["refs"]
+        ),
+    )
+
+
+def _set_offered(
+    connection: Connection, tenant: str, run_id: str, agent: str, value: Offered
+) -> None:
+    record = json.dumps(
+        {
+            "audience": sorted(value.audience),
+            "labels": sorted(value.labels),
+            "untrusted": value.untrusted,
+            "refs": sorted((ref.id, ref.revision) for ref in value.refs),
+        }
+    )
+    put = dialect.upsert(offered)
+    connection.execute(
+        put.on_conflict_do_update(
+            index_elements=["tenant", "run_id", "agent"], set_={"record": put.excluded.record}
+        ),
+        {"tenant": tenant, "run_id": run_id, "agent": agent, "record": record},
+    )
+
+
+def _annotate(connection: Connection, tenant: str, annotation: Annotation) -> None:
+    record = annotation.model_dump_json()
+    connection.execute(
+        dialect.upsert(annotations).on_conflict_do_nothing(),
+        {
+            "tenant": tenant,
+            "run_id": annotation.run_id,
+            "digest": sha256(record.encode()).hexdigest(),
+            "record": record,
+        },
+    )
+
+
+def _annotations(connection: Connection, tenant: str, run_id: str) -> list[Annotation]:
+    found = connection.execute(
+        select(annotations.c.record)
+        .where(annotations.c.tenant == tenant, annotations.c.run_id == run_id)
+        .order_by(annotations.c.number)
+    ).scalars()
+    return [Annotation.model_validate_json(record) for record in found]
+
+
+def _no_run(run_id: str) -> NotFound:
+    return NotFound(f"`run` {run_id!r} is not there for this caller", kind="run", id=run_id)

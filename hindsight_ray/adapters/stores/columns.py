@@ -1,0 +1,206 @@
+"""One tenant's memories as columns of numbers, each row valid from one change to another.
+
+Kept apart from SQL and threads so that its one promise can be read at a glance: `view(change)` of
+a change that was synchronised shows exactly the rows that were current then, also after later
+changes have been applied.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindsight_ray.adapters.ledger.sql.schema import micros
+from hindsight_ray.domain.rows import RowFilter
+from hindsight_ray.ports import Vector
+
+_NEVER = np.iinfo(np.int64).max
+_POINTS_KEPT = 64
+_DEAD_MIN = 1_024
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A memory as its last change left it. `vector` is None once it is forgotten."""
+
+    number: int
+    memory_id: str
+    revision: int
+    change: int
+    key: str
+    scope: str
+    status: str
+    type: str
+    layer: str
+    task_type: str | None
+    created_at: int
+    expires_at: int | None
+    labels: tuple[str, ...]
+    vector: Vector | None
+
+
+_COLUMNS = (
+    "number", "revision", "begins", "ends", "key", "scope", "status", "type", "layer",
+    "task_type", "created_at", "expires_at",
+)  # fmt: skip
+_COLUMN = {name: index for index, name in enumerate(_COLUMNS)}
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The rows at one change: numbers, one matrix row each, and what their words are."""
+
+    change: int
+    numbers: Ints  # shape (columns, rows)
+    matrix: Vector  # shape (rows, dimension)
+    ids: Sequence[str]
+    words: dict[str, int]
+    labelled: dict[str, list[int]]
+
+    def column(self, name: str) -> Ints:
+        return self.numbers[_COLUMN[name]]
+
+    def passing(self, row_filter: RowFilter) -> Bools:
+        """Which rows pass the filter at this change."""
+        mask = (self.column("begins") <= self.change) & (self.column("ends") > self.change)
+        mask &= self.column("expires_at") > micros(row_filter.now)
+        for name, allowed in (
+            ("key", row_filter.keys),
+            ("scope", row_filter.scopes),
+            ("type", row_filter.types),
+            ("layer", row_filter.layers),
+            ("status", row_filter.statuses),
+        ):
+            if allowed is not None:
+                mask &= self._among(name, allowed)
+        if row_filter.task_type is not None:
+            wanted = self.words.get(row_filter.task_type, -2)
+            mask &= (self.column("task_type") == wanted) | (self.column("task_type") == -1)
+        if row_filter.since is not None:
+            mask &= self.column("created_at") >= micros(row_filter.since)
+        if row_filter.until is not None:
+            mask &= self.column("created_at") < micros(row_filter.until)
+        for label in row_filter.denied_labels:
+            rows = [row for row in tuple(self.labelled.get(label, ())) if row < len(mask)]
+            mask[rows] = False
+        return mask
+
+    def _among(self, name: str, allowed: Iterable[str]) -> Bools:
+        codes = [code for word in allowed if (code := self.words.get(word)) is not None]
+        if len(codes) == 1:
+            return self.column(name) == codes[0]
+        table = np.zeros(len(self.words) + 1, dtype=np.bool_)
+        table[codes] = True
+        return table[self.column(name)]
+
+
+class Columns:
+    """The growing columns of one tenant. Not safe for threads: its owner holds a lock."""
+
+    def __init__(self, dimension: int) -> None:
+        self._numbers: Ints = np.empty((len(_COLUMNS), 0), dtype=np.int64)
+        self._matrix: Vector = np.empty((0, dimension), dtype=np.float32)
+        self._rows = 0
+        self._dead = 0
+        self._ids: list[str] = []
+        self._words: dict[str, int] = {}
+        self._labelled: dict[str, list[int]] = {}
+        self._place: dict[int, int] = {}  # number of a memory: its current row
+        self._points: list[int] = [0]  # changes at which the view is exact
+
+    @property
+    def last(self) -> int:
+        """The last change that was applied."""
+        return self._points[-1]
+
+    def base(self, change: int) -> int | None:
+        """The latest change, not after `change`, whose view is exact; None if it was let go."""
+        index = bisect_right(self._points, change)
+        return self._points[index - 1] if index else None
+
+    def apply(self, rows: Sequence[Row], change: int) -> None:
+        """Bring the columns from `last` to `change` by the rows that changed between."""
+        kept = [row for row in rows if row.vector is not None]
+        self._reserve(self._rows + len(kept))
+        for row in rows:
+            place = self._place.pop(row.number, None)
+            if place is not None:
+                self._numbers[_COLUMN["ends"], place] = row.change
+                self._dead += 1
+        for row in kept:
+            self._add(row)
+        if change > self.last:
+            self._points.append(change)
+        del self._points[:-_POINTS_KEPT]
+        if self._dead > max(_DEAD_MIN, self._rows // 2):
+            self._compact()
+
+    def view(self, change: int) -> View:
+        """The rows at an exact change; stays what it is while more are applied."""
+        return View(
+            change,
+            self._numbers[:, : self._rows],
+            self._matrix[: self._rows],
+            self._ids,
+            self._words,
+            self._labelled,
+        )
+
+    def _add(self, row: Row) -> None:
+        assert row.vector is not None  # noqa: S101 - `apply` leaves out what has none
+        place = self._rows
+        self._numbers[:, place] = (
+            row.number,
+            row.revision,
+            row.change,
+            _NEVER,
+            self._word(row.key),
+            self._word(row.scope),
+            self._word(row.status),
+            self._word(row.type),
+            self._word(row.layer),
+            -1 if row.task_type is None else self._word(row.task_type),
+            row.created_at,
+            _NEVER if row.expires_at is None else row.expires_at,
+        )
+        self._matrix[place] = row.vector
+        self._ids.append(row.memory_id)
+        for label in row.labels:
+            self._labelled.setdefault(label, []).append(place)
+        self._place[row.number] = place
+        self._rows += 1
+
+    def _word(self, word: str) -> int:
+        return self._words.setdefault(word, len(self._words))
+
+    def _reserve(self, rows: int) -> None:
+        """Grow into new arrays, by half at least; views of the old ones stay valid."""
+        room = self._matrix.shape[0]
+        if rows <= room:
+            return
+        room = max(rows, room + room // 2)
+        numbers = np.empty((len(_COLUMNS), room), dtype=np.int64)
+        numbers[:, : self._rows] = self._numbers[:, : self._rows]
+        matrix = np.empty((room, self._matrix.shape[1]), dtype=np.float32)
+        matrix[: self._rows] = self._matrix[: self._rows]
+        self._numbers, self._matrix = numbers, matrix
+
+    def _compact(self) -> None:
+        """Drop the rows that no longer count, and with them every earlier exact change."""
+        live = np.flatnonzero(self._numbers[_COLUMN["ends"], : self._rows] == _NEVER)
+        new_place = {int(old): new for new, old in enumerate(live)}
+        self._numbers = self._numbers[:, live]
+        self._matrix = self._matrix[live]
+        self._ids = [self._ids[old] for old in live]
+        self._labelled = {
+            label: [new_place[row] for row in rows if row in new_place]
+            for label, rows in self._labelled.items()
+        }
+        self._place = {number: new_place[row] for number, row in self._place.items()}
+        self._rows, self._dead = len(live), 0
+        self._points = self._points[-1:]
