@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 from sqlalchemy import select
-from sqlalchemy.engine import Connection
+from sqlalchemy.engine import Connection, NestedTransaction
 
 from hindsight_ray.adapters.ledger.sql import dialect
 from hindsight_ray.adapters.ledger.sql.commands import SqlAudit, SqlCommands, SqlRecalls
@@ -39,6 +39,17 @@ class SqlUnit:
         self.keys = SqlKeys(work, known_keys)
         self.memories = SqlMemories(work)
         self.spaces = SqlSpaces(work)
+
+    @asynccontextmanager
+    async def step(self) -> AsyncGenerator[None]:
+        """A savepoint: what is left by an exception is undone, and the unit goes on."""
+        part = await self.work.do(Connection.begin_nested)
+        try:
+            yield
+        except BaseException:
+            await self.work.do(_undo, part)
+            raise
+        await self.work.do(_keep, part)
 
 
 class SqlLedger:
@@ -87,6 +98,14 @@ class SqlLedger:
                 await work.commit()
         finally:
             work.end()
+
+
+def _undo(_connection: Connection, part: NestedTransaction) -> None:
+    part.rollback()
+
+
+def _keep(_connection: Connection, part: NestedTransaction) -> None:
+    part.commit()
 
 
 def _is_ready(connection: Connection) -> bool:
