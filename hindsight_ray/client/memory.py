@@ -1,0 +1,365 @@
+"""What a caller may ask of its memory: every verb, as a method, for the holder of one ticket."""
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Any, Literal
+
+from hindsight_ray.client.calls import Calls
+from hindsight_ray.client.opening import Opening
+from hindsight_ray.client.run import RunRecorder
+from hindsight_ray.domain import commands as c
+from hindsight_ray.domain.access import Action
+from hindsight_ray.domain.answer import Found
+from hindsight_ray.domain.base import build
+from hindsight_ray.domain.caller import Caller
+from hindsight_ray.domain.credit import Attribution
+from hindsight_ray.domain.memory import Layer, MemoryType, RevisionNote, Scene, Status
+from hindsight_ray.domain.memory import Memory as MemoryValue
+from hindsight_ray.domain.receipt import Grant, Receipt
+from hindsight_ray.domain.review import ReviewReport
+from hindsight_ray.domain.rows import AuditEntry
+from hindsight_ray.domain.run import Outcome, Run, RunSummary, ShortTerm, Trajectory
+from hindsight_ray.errors import InvalidInput
+
+RunLike = RunRecorder | Run | str
+Opened = Callable[[RunRecorder], None]  # tells the client of a recorder, to be shipped at its end
+
+
+class Memory:
+    """The memory as one caller sees it.
+
+    Writes take `command_id`: give the same again after a failure, and there is one effect.
+    """
+
+    def __init__(
+        self, calls: Calls, caller: Callable[[], Awaitable[Caller]], opened: Opened
+    ) -> None:
+        self._calls = calls
+        self._caller = caller
+        self._opened = opened
+
+    async def whoami(self) -> Caller:
+        """Who this memory's ticket names, if it is good now. Raises `InvalidTicket`."""
+        return await self._ask(c.WhoAmI)
+
+    # Runs
+
+    def run(
+        self,
+        goal: str,
+        *,
+        task_type: str = "task",
+        tools: Iterable[str] = (),
+        scope: str | None = None,
+        intent: str = "",
+        project: str | None = None,
+        seed: int | None = None,
+        command_id: str | None = None,
+    ) -> Opening[RunRecorder]:
+        """Begin a run: `async with memory.run(goal=...) as run`. `scope` defaults to the user's."""
+        fields = {
+            "goal": goal,
+            "task_type": task_type,
+            "tools": tuple(tools),
+            "scope": scope,
+            "intent": intent,
+            "project": project,
+            "seed": seed,
+        }
+
+        async def begin() -> RunRecorder:
+            begun: Run = await self._commanded(c.StartRun, command_id, fields)
+            return await self._recorder(begun, began=True)
+
+        return Opening(begin)
+
+    def join(self, run_id: RunLike) -> Opening[RunRecorder]:
+        """Take part in a run of somebody else: `run = await memory.join(run_id)`."""
+
+        async def enter() -> RunRecorder:
+            joined: Run = await self._ask(c.JoinRun, run_id=_run_id(run_id))
+            return await self._recorder(joined, began=False)
+
+        return Opening(enter)
+
+    async def outcome(
+        self,
+        run: RunLike,
+        value: float,
+        *,
+        success: bool | None = None,
+        evaluator: str = "caller",
+    ) -> Outcome:
+        """Score a run from -1 to 1. Who asserted it comes from the ticket."""
+        return await self._ask(
+            c.AssertOutcome,
+            run_id=_run_id(run),
+            value=value,
+            success=success,
+            evaluator=evaluator,
+        )
+
+    async def trajectory(self, run: RunLike) -> Trajectory:
+        """A run with its events in order, its outcomes and what is missing from it."""
+        return await self._ask(c.ReadRun, run_id=_run_id(run))
+
+    async def runs(
+        self, *, limit: int = 20, task_type: str | None = None
+    ) -> tuple[RunSummary, ...]:
+        """The newest runs that this caller may read."""
+        return await self._ask(c.ListRuns, limit=limit, task_type=task_type)
+
+    async def note(self, text: str) -> ShortTerm:
+        """Add a line to the short-term window of the ticket's session."""
+        return await self._ask(c.Note, text=text)
+
+    async def window(self) -> ShortTerm:
+        """The short-term window of the ticket's session, oldest line first."""
+        return await self._ask(c.Window)
+
+    async def review(self, run: RunLike) -> ReviewReport:
+        """Review a run now, whatever its length."""
+        return await self._ask(c.ReviewRun, run_id=_run_id(run))
+
+    async def attribute(self, run: RunLike) -> Attribution:
+        """Share a run's outcome among what led to it."""
+        return await self._ask(c.Attribute, run_id=_run_id(run))
+
+    # Memories
+
+    async def write(
+        self,
+        content: str,
+        *,
+        scope: str | None = None,
+        type: MemoryType = "fact",  # noqa: A002 - the field's own name
+        layer: Layer = "semantic",
+        steps: Iterable[str] = (),
+        scene: Scene | None = None,
+        topic: str | None = None,
+        confidence: float = 0.8,
+        importance: float = 0.5,
+        tags: Iterable[str] = (),
+        labels: Iterable[str] = (),
+        project: str | None = None,
+        expires_at: datetime | None = None,
+        source: Literal["user", "agent", "tool"] = "agent",
+        run: RunLike | None = None,
+        command_id: str | None = None,
+    ) -> Receipt:
+        """Keep a statement; the receipt says what became of it and why."""
+        fields = {
+            "content": content,
+            "scope": scope,
+            "type": type,
+            "layer": layer,
+            "steps": tuple(steps),
+            "scene": scene,
+            "topic": topic,
+            "confidence": confidence,
+            "importance": importance,
+            "tags": tuple(tags),
+            "labels": tuple(labels),
+            "project": project,
+            "expires_at": expires_at,
+            "source": source,
+            "run_id": None if run is None else _run_id(run),
+        }
+        return await self._commanded(c.Write, command_id, fields)
+
+    async def search(
+        self,
+        query: str,
+        *,
+        run: RunLike | None = None,
+        k: int = 5,
+        scopes: Sequence[str] | None = None,
+        types: Sequence[MemoryType] | None = None,
+        layers: Sequence[Layer] | None = None,
+        task_type: str | None = None,
+        tools: Iterable[str] = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        statuses: Sequence[Status] | None = None,
+        at_least: int | None = None,
+    ) -> Found:
+        """Find at most `k` memories. With `run`, its hits are noted as offered there."""
+        found: Found = await self._ask(
+            c.Search,
+            query=query,
+            k=k,
+            scopes=_tuple(scopes),
+            types=_tuple(types),
+            layers=_tuple(layers),
+            task_type=task_type,
+            tools=tuple(tools),
+            since=since,
+            until=until,
+            statuses=_tuple(statuses),
+            run_id=None if run is None else _run_id(run),
+            at_least=at_least,
+        )
+        if isinstance(run, RunRecorder):
+            run.offer(found)
+        return found
+
+    async def search_many(
+        self, searches: Iterable[str | c.Search], *, run: RunLike | None = None
+    ) -> tuple[Found, ...]:
+        """Several searches in one call, answered in order at one policy revision."""
+        run_id = None if run is None else _run_id(run)
+        asked = tuple(
+            build(c.Search, {"query": one, "run_id": run_id}) if isinstance(one, str) else one
+            for one in searches
+        )
+        answers: tuple[Found, ...] = await self._ask(c.SearchMany, searches=asked)
+        if isinstance(run, RunRecorder):
+            for one, found in zip(asked, answers, strict=True):
+                if one.run_id == run.id:
+                    run.offer(found)
+        return answers
+
+    async def get(self, memory_id: str) -> MemoryValue:
+        """One memory at its current revision. Raises `NotFound`."""
+        return await self._ask(c.Get, memory_id=memory_id)
+
+    async def history(self, memory_id: str) -> tuple[RevisionNote, ...]:
+        """Who changed a memory, when and why."""
+        return await self._ask(c.History, memory_id=memory_id)
+
+    async def explain(self, memory_id: str) -> c.Explanation:
+        """What a memory rests on, as far as this caller may see it."""
+        return await self._ask(c.Explain, memory_id=memory_id)
+
+    async def update(
+        self,
+        memory_id: str,
+        *,
+        content: str | None = None,
+        importance: float | None = None,
+        confidence: float | None = None,
+        tags: Iterable[str] | None = None,
+        expires_at: datetime | None = None,
+        if_revision: int | None = None,
+        command_id: str | None = None,
+    ) -> Receipt:
+        """Change a memory; None leaves a field. Raises `RevisionConflict` past `if_revision`."""
+        fields = {
+            "memory_id": memory_id,
+            "content": content,
+            "importance": importance,
+            "confidence": confidence,
+            "tags": None if tags is None else tuple(tags),
+            "expires_at": expires_at,
+            "if_revision": if_revision,
+        }
+        return await self._commanded(c.Update, command_id, fields)
+
+    async def forget(self, memory_id: str, *, command_id: str | None = None) -> Receipt:
+        """Take a memory out of every answer; a tombstone stays."""
+        return await self._commanded(c.Forget, command_id, {"memory_id": memory_id})
+
+    async def promote(
+        self, memory_id: str, *, scope: str, command_id: str | None = None
+    ) -> Receipt:
+        """Copy a memory to another scope, dropping scopes from its audience on purpose."""
+        fields = {"memory_id": memory_id, "scope": scope}
+        return await self._commanded(c.Promote, command_id, fields)
+
+    # Access
+
+    async def share(
+        self,
+        scope: str,
+        *,
+        to: str,
+        actions: Iterable[Action] = ("read",),
+        until: datetime | None = None,
+        command_id: str | None = None,
+    ) -> Grant:
+        """Let `to`, a principal or role, act on a scope; in force once this has returned."""
+        fields = {"scope": scope, "to": to, "actions": tuple(actions), "until": until}
+        return await self._commanded(c.Share, command_id, fields)
+
+    async def revoke(
+        self,
+        scope: str,
+        *,
+        to: str,
+        actions: Iterable[Action] | None = None,
+        command_id: str | None = None,
+    ) -> Grant:
+        """Take back what was shared. No call that starts after this has returned sees the grant."""
+        fields = {"scope": scope, "to": to, "actions": None if actions is None else tuple(actions)}
+        return await self._commanded(c.Revoke, command_id, fields)
+
+    async def why(
+        self,
+        action: Action,
+        object: str,  # noqa: A002 - the field's own name
+        *,
+        agent: str | None = None,
+        user: str | None = None,
+    ) -> c.WhyAnswer:
+        """Why somebody may or may not do `action` on `object`: a scope, or a memory's id."""
+        return await self._ask(c.Why, agent=agent, user=user, action=action, object=object)
+
+    # What needs the operator's rights
+
+    async def revoke_ticket(self, ticket_id: str) -> Any:
+        """End a ticket before its time."""
+        return await self._ask(c.RevokeTicket, ticket_id=ticket_id)
+
+    async def policy(self, text: str) -> Any:
+        """Replace the policy by the text of a csv file; refused whole if it has any fault."""
+        return await self._ask(c.LoadPolicy, text=text)
+
+    async def audit(self, *, limit: int = 50) -> Sequence[AuditEntry]:
+        """The newest audit entries of this tenant: metadata, never text."""
+        return await self._ask(c.ReadAudit, limit=limit)
+
+    async def import_runs(
+        self,
+        text: str,
+        *,
+        format: Literal["openai-messages", "who-and-when"],  # noqa: A002 - the field's own name
+        scope: str = "global",
+        trusted: bool = True,
+    ) -> c.ImportReport:
+        """Record the runs of a log file as if they had happened here. Again, it adds nothing."""
+        return await self._ask(c.ImportRuns, format=format, text=text, scope=scope, trusted=trusted)
+
+    async def ask(self, command: c.Command) -> Any:
+        """Any command as it is, for doors that have built one already."""
+        return await self._calls.ask(command)
+
+    async def _ask(self, kind: type[c.Command], **fields: Any) -> Any:
+        return await self._calls.ask(build(kind, fields))
+
+    async def _commanded(
+        self, kind: type[c.Command], command_id: str | None, fields: dict[str, Any]
+    ) -> Any:
+        name = command_id or self._calls.ids.token()
+        return await self._calls.ask(build(kind, {**fields, "command_id": name}))
+
+    async def _recorder(self, run: Run, *, began: bool) -> RunRecorder:
+        caller = await self._caller()
+        recorder = RunRecorder(self._calls, run, name=caller.recorded_as, began=began)
+        self._opened(recorder)
+        return recorder
+
+
+def _run_id(run: RunLike) -> str:
+    if isinstance(run, RunRecorder):
+        return run.id
+    if isinstance(run, Run):
+        return run.run_id
+    if isinstance(run, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers have no checker
+        return run
+    raise InvalidInput(f"`run` must be a run or its id, not {type(run).__name__}", field="run")
+
+
+def _tuple(items: Sequence[Any] | None) -> tuple[Any, ...] | None:
+    if isinstance(items, str):
+        return (items,)
+    return None if items is None else tuple(items)

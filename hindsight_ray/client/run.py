@@ -1,0 +1,379 @@
+"""An agent's hold on a run: records what it does, costs its thread microseconds.
+
+Recording calls are plain functions that return the event's id; they may be called from any thread.
+Only `flush` and leaving the run acknowledge.
+"""
+
+import unicodedata
+import warnings
+from collections import OrderedDict
+from collections.abc import Iterable
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+from hindsight_ray.client.buffer import EventBuffer
+from hindsight_ray.client.calls import Calls
+from hindsight_ray.client.shipping import Shipper
+from hindsight_ray.core.digest import bounded_canonical, bounded_digest
+from hindsight_ray.domain import commands as c
+from hindsight_ray.domain.answer import Found
+from hindsight_ray.domain.base import build
+from hindsight_ray.domain.event import EdgeEvidence, Event, EventKind, MemoryRef, Snapshot, ToolCall
+from hindsight_ray.domain.ids import EventUuid
+from hindsight_ray.domain.run import Flushed, Outcome, RecordAck, Run, RunClosure, WorkingState
+from hindsight_ray.domain.text import SUMMARY_CHARACTERS_MAX, cut_text
+from hindsight_ray.errors import HindsightError, InvalidInput
+
+_OFFERED_MAX = 10_000  # remembered per run, so that `used=` can name the revision that was seen
+_OFFERED_PER_EVENT_MAX = 1_000
+_ERROR_STATUS_MIN = 400
+
+Causes = str | Iterable[str]
+Used = Found | Iterable[str | MemoryRef]
+
+
+class RunRecorder:
+    """One agent's part in one run. Leaving it flushes; whoever began the run also ends it."""
+
+    def __init__(self, calls: Calls, run: Run, *, name: str, began: bool) -> None:
+        settings = calls.settings
+        self._calls = calls
+        self._run = run
+        self._name = name
+        self._began = began
+        self._incarnation = calls.ids.token()
+        self._shipper = Shipper(calls.loop, self._send, batch=settings.batch_events)
+        self._buffer = EventBuffer(
+            limit=settings.buffer_events,
+            when_full=settings.buffer_full,
+            wake=self._shipper.wake,
+            may_wait=lambda: not calls.loop.is_here,
+        )
+        self._shipper.buffer = self._buffer
+        self._snapshot: Snapshot | None = None
+        self._offered: OrderedDict[str, MemoryRef] = OrderedDict()
+        self._new_offers: list[MemoryRef] = []
+        self._outcomes: list[c.AssertOutcome] = []
+        self._asserted = 0
+        self._truncated = 0
+        self._closure: RunClosure | None = None
+
+    @property
+    def id(self) -> str:
+        return self._run.run_id
+
+    @property
+    def value(self) -> Run:
+        """The run as it was when this recorder was opened."""
+        return self._run
+
+    @property
+    def closure(self) -> RunClosure | None:
+        """What ending the run found, once this recorder has ended it."""
+        return self._closure
+
+    # What an agent does. Each returns the event's id and raises `InvalidInput` at once.
+
+    def decide(
+        self,
+        text: str,
+        *,
+        used: Used = (),
+        causes: Causes = (),
+        edge_evidence: EdgeEvidence = "declared",
+    ) -> EventUuid:
+        """Record a decision and the memories it used: ids that this run was offered, or refs."""
+        return self._own(
+            "decision", text, used=self._refs(used), causes=causes, edge_evidence=edge_evidence
+        )
+
+    def tool(
+        self,
+        name: str,
+        *,
+        arguments: Any = None,
+        result: Any = None,
+        error: BaseException | str | None = None,
+        status_code: int | None = None,
+        summary: str | None = None,
+        causes: Causes = (),
+        edge_evidence: EdgeEvidence = "declared",
+    ) -> EventUuid:
+        """Record a tool call: digests of arguments and result, and a summary of what came back.
+
+        It failed if there is an `error` or a `status_code` of 400 or more.
+        """
+        result_text, result_cut = bounded_canonical(result)
+        failed = error is not None or (status_code or 0) >= _ERROR_STATUS_MIN
+        error_text, error_cut = cut_text("" if error is None else str(error), _MAX)
+        call = build(
+            ToolCall,
+            {
+                "name": name,
+                "arguments_digest": bounded_digest(*bounded_canonical(arguments)),
+                "status": "error" if failed else "ok",
+                "status_code": status_code,
+                "error_type": type(error).__name__ if isinstance(error, BaseException) else "",
+                "error_text": error_text,
+                "result_digest": bounded_digest(result_text, result_cut),
+            },
+        )
+        if summary is not None:
+            shown, cut = _own_text(summary)
+        elif error is not None:
+            shown, cut = error_text, error_cut
+        else:
+            shown, cut = _shown(result, result_text, result_cut)
+        return self._record(
+            "tool",
+            shown,
+            truncated=cut or error_cut,
+            tool=call,
+            causes=causes,
+            edge_evidence=edge_evidence,
+        )
+
+    def message(
+        self, *, to: str, text: str, causes: Causes = (), edge_evidence: EdgeEvidence = "declared"
+    ) -> EventUuid:
+        """Record a message to another agent."""
+        return self._own("message", text, to=to, causes=causes, edge_evidence=edge_evidence)
+
+    def llm(
+        self,
+        text: str,
+        *,
+        model: str | None = None,
+        tokens: int | None = None,
+        seed: int | None = None,
+        used: Used = (),
+        causes: Causes = (),
+        edge_evidence: EdgeEvidence = "declared",
+    ) -> EventUuid:
+        """Record a model call by what it answered."""
+        return self._own(
+            "llm",
+            text,
+            model=model,
+            tokens=tokens,
+            seed=seed,
+            used=self._refs(used),
+            causes=causes,
+            edge_evidence=edge_evidence,
+        )
+
+    def user(self, text: str, *, causes: Causes = ()) -> EventUuid:
+        """Record what the user said; events from here on carry it in their snapshot."""
+        event_id = self._own("user", text, causes=causes)
+        self.snapshot(last_user_input=text)
+        return event_id
+
+    def state(
+        self, text: str, *, causes: Causes = (), edge_evidence: EdgeEvidence = "declared"
+    ) -> EventUuid:
+        """Record where things stand."""
+        return self._own("state", text, causes=causes, edge_evidence=edge_evidence)
+
+    def snapshot(
+        self,
+        *,
+        goal: str | None = None,
+        subtask: str | None = None,
+        last_user_input: str | None = None,
+    ) -> None:
+        """Set what the following events carry as snapshot; None leaves a part as it is."""
+        before = self._snapshot or Snapshot(goal=self._run.goal)
+        given = {"goal": goal, "subtask": subtask, "last_user_input": last_user_input}
+        changed = {name: _own_text(text)[0] for name, text in given.items() if text is not None}
+        self._snapshot = build(Snapshot, {**before.model_dump(), **changed})
+
+    def outcome(
+        self, value: float, *, success: bool | None = None, evaluator: str = "caller"
+    ) -> None:
+        """Score the run from -1 to 1: asserted at the next flush, after the events so far."""
+        self._outcomes.append(
+            build(
+                c.AssertOutcome,
+                {"run_id": self.id, "value": value, "success": success, "evaluator": evaluator},
+            )
+        )
+
+    def offer(self, found: Found) -> None:
+        """Remember what a search gave, as offered to the next event and usable by later ones."""
+        for hit in found.hits:
+            ref = MemoryRef(id=hit.memory.id, revision=hit.memory.revision)
+            self._offered[ref.id] = ref
+            self._offered.move_to_end(ref.id)
+            self._new_offers.append(ref)
+        while len(self._offered) > _OFFERED_MAX:
+            self._offered.popitem(last=False)
+
+    # What makes it durable.
+
+    async def flush(self) -> Flushed:
+        """Return once all events and outcomes so far are durable.
+
+        Raises the error of whatever could not be shipped; it is kept and can be flushed again.
+        """
+        return await self._calls.loop.run(self._flush())
+
+    async def close(self) -> Flushed:
+        """Flush and leave; end the run if this recorder began it. Events come no more."""
+        self._buffer.seal()
+        try:
+            flushed = await self._calls.loop.run(self._left())
+        except BaseException:
+            self._buffer.unseal()
+            raise
+        if flushed.dropped:
+            warnings.warn(
+                f"run {self.id}: {'; '.join(flushed.warnings)}", RuntimeWarning, stacklevel=2
+            )
+        return flushed
+
+    async def search(self, query: str, **filters: Any) -> Found:
+        """`memory.search` with this run."""
+        found: Found = await self._calls.ask(
+            build(c.Search, {"query": query, "run_id": self.id, **filters})
+        )
+        self.offer(found)
+        return found
+
+    async def set_working(self, state: WorkingState | None = None, **parts: Any) -> WorkingState:
+        """Replace this agent's working state in the run: goal, subtask, state."""
+        fields = {"run_id": self.id, "state": state or build(WorkingState, parts)}
+        return await self._calls.ask(build(c.SetWorking, fields))
+
+    async def working(self) -> WorkingState:
+        """This agent's working state in the run."""
+        return await self._calls.ask(build(c.GetWorking, {"run_id": self.id}))
+
+    @property
+    def unshipped(self) -> int:
+        """How many events are buffered and not durable yet."""
+        return len(self._buffer)
+
+    async def abandon(self) -> None:
+        """Ship what is buffered, then stop shipping: the client is closed while a run is open."""
+        await self._calls.loop.run(self._abandoned())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            await self.close()
+            return
+        try:
+            await self.close()
+        except HindsightError as failure:  # the error of the work itself goes first
+            error.add_note(f"besides, run {self.id} could not be left: {failure}")
+
+    async def _abandoned(self) -> None:
+        self._buffer.seal()
+        try:
+            await self._shipper.drain()
+        finally:
+            await self._shipper.stop()
+
+    async def _left(self) -> Flushed:
+        flushed = await self._flush()
+        if self._began and self._closure is None:
+            ending = c.CloseRun(run_id=self._run.run_id)
+            self._closure = await self._shipper.tried(partial(self._calls.ask, ending))
+        return flushed
+
+    async def _flush(self) -> Flushed:
+        await self._shipper.drain()
+        while self._outcomes:
+            first = self._outcomes[0]
+            answer: Outcome = await self._shipper.tried(partial(self._calls.ask, first))
+            del answer, self._outcomes[0]
+            self._asserted += 1
+        return Flushed(
+            stored=self._shipper.stored,
+            repeated=self._shipper.repeated,
+            dropped=self._buffer.dropped,
+            truncated=self._truncated,
+            outcomes=self._asserted,
+            gaps=tuple(gap for gap in self._shipper.gaps if gap.incarnation == self._incarnation),
+        )
+
+    async def _send(self, events: tuple[Event, ...]) -> RecordAck:
+        return await self._calls.ask(c.RecordEvents(run_id=self._run.run_id, events=events))
+
+    def _own(self, kind: EventKind, text: str, **fields: Any) -> EventUuid:
+        shown, cut = _own_text(text)
+        return self._record(kind, shown, truncated=cut, **fields)
+
+    def _record(
+        self, kind: EventKind, summary: str, *, truncated: bool, causes: Causes, **fields: Any
+    ) -> EventUuid:
+        fields.update(
+            event_id=self._calls.ids.event_id(),
+            run_id=self._run.run_id,
+            agent=self._name,
+            incarnation=self._incarnation,
+            kind=kind,
+            summary=summary,
+            snapshot=self._snapshot,
+            causes=(causes,) if isinstance(causes, str) else tuple(causes),
+            truncated=truncated,
+        )
+        event = self._buffer.append(partial(self._built, fields))
+        if truncated:
+            self._truncated += 1
+        return event.event_id
+
+    def _built(self, fields: dict[str, Any], seq: int) -> Event:
+        """Called under the buffer's lock, so that times and numbers have one order."""
+        fields["seq"] = seq
+        fields["timestamp"] = self._calls.clock.now()
+        if not self._new_offers:
+            return build(Event, fields)
+        offers = tuple(self._new_offers)
+        event = build(Event, {**fields, "offered": offers[-_OFFERED_PER_EVENT_MAX:]})
+        del self._new_offers[: len(offers)]
+        return event
+
+    def _refs(self, used: Used) -> tuple[MemoryRef, ...]:
+        if isinstance(used, Found):
+            used = used.ids
+        return tuple(one if isinstance(one, MemoryRef) else self._ref(one) for one in used)
+
+    def _ref(self, memory_id: str) -> MemoryRef:
+        ref = self._offered.get(memory_id)
+        if ref is None:
+            raise InvalidInput(
+                f"`used` names memory {memory_id!r}, which this run was not offered; search with"
+                " `run=run`, or give a `MemoryRef` with the revision that was seen",
+                field="used",
+            )
+        return ref
+
+
+_MAX = SUMMARY_CHARACTERS_MAX
+
+
+def _own_text(text: str) -> tuple[str, bool]:
+    """Text that its author can correct: cut to its limit, everything else left to validation."""
+    if not isinstance(text, str) or len(text) <= _MAX // 4:  # pyright: ignore[reportUnnecessaryIsInstance]
+        return text, False
+    normal = unicodedata.normalize("NFC", text[: _MAX * 2])
+    if len(normal) <= _MAX and len(text) <= _MAX * 2:
+        return normal, False
+    return normal[: _MAX - 1] + "…", True
+
+
+def _shown(result: Any, canonical: str, cut: bool) -> tuple[str, bool]:
+    """What a tool gave, as far as a summary goes."""
+    if result is None:
+        return "", False
+    text, shortened = cut_text(result if isinstance(result, str) else canonical, _MAX)
+    return text, shortened or cut
