@@ -233,6 +233,10 @@ class Why(Command):
     object: str  # a scope, or a memory's id
 
 
+class WhoAmI(Command):
+    """Who the ticket says its holder is, if it is still good."""
+
+
 class IssueTicket(Command):
     """Make a ticket for somebody of this tenant or another one (operator)."""
 
@@ -296,6 +300,7 @@ class WhyAnswer(Value):
 class WhyOne(Value):
     """The decision on one scope or label of the audience."""
 
+    action: Action
     object: str
     allowed: bool
     reason: str

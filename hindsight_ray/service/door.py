@@ -29,6 +29,7 @@ from hindsight_ray.service import (
     search,
     share,
     update,
+    whoami,
     why,
     write,
 )
@@ -62,6 +63,7 @@ VERBS: dict[type[c.Command], Verb] = {
     c.Attribute: attribute.attribute,
     c.Explain: explain.explain,
     c.Why: why.why,
+    c.WhoAmI: whoami.whoami,
     c.IssueTicket: operate.issue_ticket,
     c.RevokeTicket: operate.revoke_ticket,
     c.LoadPolicy: operate.load_policy,

@@ -1,0 +1,75 @@
+"""From a command line to the door: open the memory, act as whoever asks, send one command."""
+
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import hindsight_ray as hr
+from hindsight_ray.client.hindsight import Hindsight
+from hindsight_ray.client.memory import CallerMemory
+from hindsight_ray.domain import commands as c
+from hindsight_ray.domain.base import build
+from hindsight_ray.entry.cli.options import Asked
+from hindsight_ray.entry.cli.show import note
+from hindsight_ray.errors import InvalidSettings
+
+TICKET_LIFETIME_S = 600  # one command's ticket; nobody else ever sees it
+
+
+@asynccontextmanager
+async def opened(asked: Asked) -> AsyncGenerator[Hindsight]:
+    """The memory that `--home` or `--address` names."""
+    if asked.address is not None:
+        if asked.home is not None:
+            raise InvalidSettings("`--home` and `--address` exclude each other; name one place")
+        async with hr.connect(address=asked.address) as hindsight:
+            yield hindsight
+        return
+    folder = asked.folder
+    if not folder.exists():
+        note(f"a new memory begins in {folder}")
+    async with hr.open(folder) as hindsight:
+        yield hindsight
+
+
+async def caller_memory(hindsight: Hindsight, asked: Asked) -> CallerMemory:
+    """The memory of who asks: by the given ticket, else one for the names, else the operator's."""
+    if asked.ticket is not None:
+        return hindsight.as_caller(asked.ticket)
+    if asked.agent is None and asked.user is None:
+        return hindsight.operator(asked.tenant_named())
+    fields = asked.ticket_fields(lifetime_s=TICKET_LIFETIME_S)
+    return hindsight.as_caller(await hindsight.issue_ticket(**fields))
+
+
+async def ask(asked: Asked, kind: type[c.Command], fields: Mapping[str, object]) -> Any:
+    """The answer to one command. What was not said is left to the command's own defaults."""
+    command = built(kind, fields)
+    async with opened(asked) as hindsight:
+        memory = await caller_memory(hindsight, asked)
+        return await memory.ask(command)
+
+
+async def ask_as_operator(asked: Asked, kind: type[c.Command], fields: Mapping[str, object]) -> Any:
+    """The same, asked by the holder of the operator's key whoever else is named."""
+    command = built(kind, fields)
+    async with opened(asked) as hindsight:
+        return await operator_memory(hindsight, asked).ask(command)
+
+
+def operator_memory(hindsight: Hindsight, asked: Asked) -> CallerMemory:
+    """The memory of the given ticket's holder, else of the tenant's operator."""
+    if asked.ticket is not None:
+        return hindsight.as_caller(asked.ticket)
+    return hindsight.operator(asked.tenant_named())
+
+
+def built(kind: type[c.Command], fields: Mapping[str, object]) -> c.Command:
+    """The command of what was said. Raises `InvalidInput` before anything is opened."""
+    return build(kind, {name: value for name, value in fields.items() if value is not None})
+
+
+def text_or_input(text: str) -> str:
+    """The argument, or what comes on standard input where it is `-`."""
+    return sys.stdin.read().strip() if text == "-" else text

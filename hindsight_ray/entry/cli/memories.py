@@ -1,0 +1,119 @@
+"""The verbs on memories: write, search, forget."""
+
+import uuid
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from hindsight_ray.domain import commands as c
+from hindsight_ray.domain.answer import Found
+from hindsight_ray.domain.receipt import Receipt
+from hindsight_ray.entry.cli import show
+from hindsight_ray.entry.cli.asking import ask, text_or_input
+from hindsight_ray.entry.cli.options import Asked, command
+from hindsight_ray.errors import InvalidInput
+
+CommandId = Annotated[
+    str | None, typer.Option("--command-id", metavar="ID", help="The same id has one effect.")
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Put the commands of this module into the program."""
+    command(
+        app,
+        "write",
+        epilog='Example: hindsight-ray write "Dates as YYYY-MM-DD" --tenant acme --user alice'
+        " --type preference --topic date_format",
+    )(write)
+    command(
+        app,
+        "search",
+        epilog='Example: hindsight-ray search "how are dates written?" --tenant acme --user alice',
+    )(search)
+    command(app, "forget", epilog="Example: hindsight-ray forget ID --tenant acme --user alice")(
+        forget
+    )
+
+
+async def write(
+    asked: Asked,
+    content: Annotated[str, typer.Argument(help="The statement; `-` reads standard input.")],
+    *,
+    scope: Annotated[
+        str | None, typer.Option(help="`global`, `user:<id>` or `agent:<id>`.", metavar="SCOPE")
+    ] = None,
+    type_: Annotated[
+        str, typer.Option("--type", help="fact, preference, procedure, experience or episode.")
+    ] = "fact",
+    topic: Annotated[str | None, typer.Option(help="For what has one value at a time.")] = None,
+    confidence: Annotated[float | None, typer.Option(help="0 to 1.")] = None,
+    importance: Annotated[float | None, typer.Option(help="0 to 1.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="May be repeated.")] = None,
+    label: Annotated[list[str] | None, typer.Option(help="May be repeated.")] = None,
+    step: Annotated[list[str] | None, typer.Option(help="Of a procedure, in order.")] = None,
+    project: Annotated[str | None, typer.Option()] = None,
+    source: Annotated[str, typer.Option(help="Who said it: user, agent or tool.")] = "user",
+    expires: Annotated[str | None, typer.Option(metavar="TIME", help="ISO 8601.")] = None,
+    command_id: CommandId = None,
+) -> None:
+    """Keep a statement."""
+    fields = {
+        "content": text_or_input(content), "scope": scope, "type": type_, "topic": topic,
+        "confidence": confidence, "importance": importance, "tags": tag or None,
+        "labels": label or None, "steps": step or None, "project": project, "source": source,
+        "expires_at": moment("expires", expires), "command_id": command_id or uuid.uuid4().hex,
+    }  # fmt: skip
+    receipt: Receipt = await ask(asked, c.Write, fields)
+    show.answer(asked.json, receipt, show.receipt(receipt))
+
+
+async def search(
+    asked: Asked,
+    query: Annotated[str, typer.Argument(help="In plain words; `-` reads standard input.")],
+    *,
+    k: Annotated[int | None, typer.Option("-k", "--k", help="At most so many hits.")] = None,
+    scope: Annotated[list[str] | None, typer.Option(help="May be repeated.")] = None,
+    type_: Annotated[list[str] | None, typer.Option("--type", help="May be repeated.")] = None,
+    layer: Annotated[list[str] | None, typer.Option(help="episodic or semantic.")] = None,
+    status: Annotated[
+        list[str] | None, typer.Option(help="Others than active and outdated need `review`.")
+    ] = None,
+    task_type: Annotated[str | None, typer.Option(help="Narrows experiences.")] = None,
+    tool: Annotated[list[str] | None, typer.Option(help="Narrows experiences.")] = None,
+    since: Annotated[str | None, typer.Option(metavar="TIME", help="ISO 8601.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="TIME", help="ISO 8601.")] = None,
+    render: Annotated[bool, typer.Option("--render", help="As text for a prompt.")] = False,
+) -> None:
+    """Find memories, as far as who asks may read them."""
+    fields = {
+        "query": text_or_input(query), "k": k, "scopes": scope or None, "types": type_ or None,
+        "layers": layer or None, "statuses": status or None, "task_type": task_type,
+        "tools": tool or None, "since": moment("since", since), "until": moment("until", until),
+    }  # fmt: skip
+    found: Found = await ask(asked, c.Search, fields)
+    show.answer(asked.json, found, show.plain(found.render()) if render else show.found(found))
+
+
+async def forget(
+    asked: Asked,
+    memory_id: Annotated[str, typer.Argument(metavar="ID", help="The memory's id.")],
+    *,
+    command_id: CommandId = None,
+) -> None:
+    """Take a memory out of every answer."""
+    fields = {"memory_id": memory_id, "command_id": command_id or uuid.uuid4().hex}
+    receipt: Receipt = await ask(asked, c.Forget, fields)
+    show.answer(asked.json, receipt, show.receipt(receipt))
+
+
+def moment(name: str, text: str | None) -> datetime | None:
+    """A time with its zone; a bare date is that day's start in UTC. Raises `InvalidInput`."""
+    if text is None:
+        return None
+    try:
+        value = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidInput(f"`--{name}` {text!r} is no ISO 8601 time", field=name) from None
+    return value.replace(tzinfo=UTC) if len(text) == len("2026-03-01") else value

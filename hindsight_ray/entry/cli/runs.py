@@ -1,0 +1,94 @@
+"""The verbs on runs: list, show, import, review, attribute."""
+
+import pathlib
+from typing import Annotated
+
+import typer
+
+from hindsight_ray.domain import commands as c
+from hindsight_ray.domain.credit import Attribution
+from hindsight_ray.domain.review import ReviewReport
+from hindsight_ray.domain.run import RunSummary, Trajectory
+from hindsight_ray.entry.cli import show
+from hindsight_ray.entry.cli.asking import ask, ask_as_operator
+from hindsight_ray.entry.cli.options import Asked, command, remember_place
+from hindsight_ray.errors import InvalidImport, InvalidInput
+
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
+_FILE_BYTES_MAX = 256 * 1024 * 1024
+
+
+def add_to(app: typer.Typer) -> None:
+    """Put the commands of this module into the program."""
+    group = typer.Typer(no_args_is_help=True, help="What was recorded.", callback=remember_place)
+    command(group, "list", epilog="Example: hindsight-ray run list --tenant acme")(listed)
+    command(group, "show", epilog="Example: hindsight-ray run show RUN --tenant acme")(shown)
+    app.add_typer(group, name="run")
+    command(
+        app,
+        "import",
+        epilog="Example: hindsight-ray import log.json --format openai-messages --tenant acme",
+    )(imported)
+    command(app, "review", epilog="Example: hindsight-ray review RUN --tenant acme")(reviewed)
+    command(app, "attribute", epilog="Example: hindsight-ray attribute RUN --tenant acme")(
+        attributed
+    )
+
+
+async def listed(
+    asked: Asked,
+    *,
+    limit: Annotated[int | None, typer.Option(help="At most so many (20).")] = None,
+    task_type: Annotated[str | None, typer.Option(help="Only of this type.")] = None,
+) -> None:
+    """List runs, newest first."""
+    fields = {"limit": limit, "task_type": task_type}
+    runs: tuple[RunSummary, ...] = await ask(asked, c.ListRuns, fields)
+    show.answer(asked.json, {"runs": list(runs)}, show.runs(runs))
+
+
+async def shown(asked: Asked, run_id: RunId) -> None:
+    """Show a run as a timeline: who did what, and what each step rests on."""
+    trajectory: Trajectory = await ask(asked, c.ReadRun, {"run_id": run_id})
+    show.answer(asked.json, trajectory, show.trajectory(trajectory))
+
+
+async def imported(
+    asked: Asked,
+    file: Annotated[pathlib.Path, typer.Argument(metavar="FILE", help="The log, JSON.")],
+    *,
+    format_: Annotated[str, typer.Option("--format", help="`openai-messages` or `who-and-when`.")],
+    scope: Annotated[str, typer.Option(help="Whose the runs are.", metavar="SCOPE")] = "global",
+    untrusted: Annotated[
+        bool, typer.Option("--untrusted", help="Nobody vouches for it: what it teaches waits.")
+    ] = False,
+) -> None:
+    """Record the runs of a log file, as the operator. Importing again adds nothing."""
+    fields = {
+        "format": format_, "text": _text_of(file), "scope": scope, "trusted": not untrusted,
+    }  # fmt: skip
+    report: c.ImportReport = await ask_as_operator(asked, c.ImportRuns, fields)
+    show.answer(asked.json, report, show.imported(report))
+
+
+async def reviewed(asked: Asked, run_id: RunId) -> None:
+    """Review a run now and keep what it teaches."""
+    report: ReviewReport = await ask(asked, c.ReviewRun, {"run_id": run_id})
+    show.answer(asked.json, report, show.review(report))
+
+
+async def attributed(asked: Asked, run_id: RunId) -> None:
+    """Share a run's outcome among the decisions that led to it, or say why not."""
+    attribution: Attribution = await ask(asked, c.Attribute, {"run_id": run_id})
+    show.answer(asked.json, attribution, show.attribution(attribution))
+
+
+def _text_of(file: pathlib.Path) -> str:
+    try:
+        if file.stat().st_size > _FILE_BYTES_MAX:
+            raise InvalidImport(f"`FILE` {file} is larger than {_FILE_BYTES_MAX:,} bytes; split it")
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"`FILE` {file} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InvalidImport(f"`FILE` {file} is not UTF-8 at byte {error.start}") from None

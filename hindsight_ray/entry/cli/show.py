@@ -1,0 +1,287 @@
+"""How answers look: one JSON document for programs, tables for people.
+
+Colours appear on a terminal only, and `NO_COLOR` turns them off there too. Ids are never cut.
+"""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel
+from rich.console import Console, Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from hindsight_ray.domain.answer import Found
+from hindsight_ray.domain.commands import ImportReport, WhyAnswer
+from hindsight_ray.domain.credit import Attribution, Target
+from hindsight_ray.domain.event import Event
+from hindsight_ray.domain.receipt import Receipt
+from hindsight_ray.domain.review import ReviewReport
+from hindsight_ray.domain.run import RunSummary, Trajectory
+
+_PIPE_WIDTH = 160  # columns where no terminal says how wide it is
+
+
+def answer(as_json: bool, document: object, picture: RenderableType) -> None:
+    """Print the document if JSON is wanted, else the picture."""
+    if as_json:
+        print_json(document)
+    else:
+        console().print(picture)
+
+
+def print_json(document: object) -> None:
+    """Print one JSON document on standard output, in UTF-8 whatever the terminal's locale."""
+    text = json.dumps(document, default=_plain, ensure_ascii=False, indent=2)
+    sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
+    sys.stdout.flush()
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that highlights nothing by itself."""
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else _PIPE_WIDTH
+    return Console(stderr=stderr, highlight=False, width=width)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value)
+
+
+def table(*headings: str, title: str | None = None) -> Table:
+    """An empty table in the house style; a heading ending in `#` is set to the right."""
+    made = Table(
+        title=title, title_justify="left", title_style="bold", box=None, header_style="bold dim",
+        pad_edge=False,
+    )  # fmt: skip
+    for heading in headings:
+        right = heading.endswith("#")
+        made.add_column(heading.rstrip("#"), justify="right" if right else "left", overflow="fold")
+    return made
+
+
+def pairs(fields: Mapping[str, object]) -> Table:
+    """Names and values under one another; what is None or empty is left out."""
+    made = Table(box=None, show_header=False, pad_edge=False)
+    made.add_column(style="dim")
+    made.add_column(overflow="fold")
+    for name, value in fields.items():
+        if value is not None and value not in ("", (), []):
+            made.add_row(name, escape(value if isinstance(value, str) else str(value)))
+    return made
+
+
+def note(text: str) -> None:
+    """Say something on standard error that belongs to no document."""
+    console(stderr=True).print(Text(text, style="dim"))
+
+
+_RESULT_STYLE = {"stored": "green", "merged": "green", "split": "green", "refused": "red"}
+
+
+def receipt(value: Receipt) -> RenderableType:
+    style = _RESULT_STYLE.get(value.result, "yellow")
+    lines: list[RenderableType] = [Text.assemble((value.result, f"bold {style}"), f"  {value.why}")]
+    lines += [Text(f"  {identity}") for identity in value.ids]
+    return Group(*lines)
+
+
+def found(value: Found) -> RenderableType:
+    if not value.hits:
+        return Text("nothing found", style="dim")
+    made = table("score#", "type", "scope", "memory", "why", "id")
+    for hit in value.hits:
+        routes = ", ".join(f"{route} {rank}" for route, rank in hit.routes.items())
+        state = "" if hit.memory.status == "active" else f" [{hit.memory.status}]"
+        made.add_row(
+            f"{hit.score:.3f}",
+            hit.memory.type,
+            hit.memory.scope,
+            Text(hit.memory.content + state),
+            routes,
+            Text(str(hit.memory.id), style="dim"),
+        )
+    notes = [Text(f"degraded: {what}", style="yellow") for what in value.degraded]
+    return Group(made, *notes)
+
+
+def runs(value: Sequence[RunSummary]) -> RenderableType:
+    if not value:
+        return Text("no runs", style="dim")
+    made = table("started", "run", "goal", "scope", "events#", "outcome#", "state")
+    for one in value:
+        made.add_row(
+            one.run.started_at.strftime("%Y-%m-%d %H:%M"),
+            one.run.run_id,
+            Text(_line(one.run.goal)),
+            one.run.scope,
+            str(one.events),
+            score(one.outcome),
+            "closed" if one.run.closed_at else "open",
+        )
+    return made
+
+
+def trajectory(value: Trajectory) -> RenderableType:
+    """The run's head, its timeline with what each step rests on, and its outcomes."""
+    run = value.run
+    people = sorted({one.agent or "" for one in run.participants} | {e.agent for e in value.events})
+    head = pairs(
+        {
+            "run": run.run_id,
+            "goal": run.goal,
+            "task": run.task_type,
+            "scope": run.scope,
+            "audience": ", ".join(run.audience),
+            "agents": ", ".join(filter(None, people)),
+            "state": f"closed {run.closed_at:%Y-%m-%d %H:%M:%S}" if run.closed_at else "open",
+            "imported": "yes, trusted" if run.imported and run.trusted else
+                        "yes, untrusted" if run.imported else None,
+        }
+    )  # fmt: skip
+    parts: list[RenderableType] = [head, Text(""), _timeline(value), Text("")]
+    for one in value.outcomes:
+        verdict = Text("outcome ", style="dim")
+        verdict.append(score(one.value), style="bold green" if one.success else "bold red")
+        parts.append(verdict.append(f" by {one.by} ({one.evaluator})"))
+    for gap in value.gaps:
+        missing = f"missing: {gap.agent} numbers {gap.first} to {gap.last}"
+        parts.append(Text(missing, style="yellow"))
+    if value.dangling:
+        parts.append(Text(f"dangling causes: {len(value.dangling)}", style="yellow"))
+    return Group(*parts)
+
+
+_KIND_STYLE = {
+    "tool": "cyan", "decision": "magenta", "message": "blue", "user": "green", "llm": "white",
+    "state": "dim",
+}  # fmt: skip
+
+
+def _timeline(value: Trajectory) -> Table:
+    numbers = {event.event_id: number for number, event in enumerate(value.events, start=1)}
+    made = table("##", "+s#", "agent", "kind", "what", "because of")
+    start = value.events[0].timestamp if value.events else value.run.started_at
+    for event in value.events:
+        made.add_row(
+            str(numbers[event.event_id]),
+            f"{(event.timestamp - start).total_seconds():.1f}",
+            event.agent,
+            Text(event.kind, style=_KIND_STYLE.get(event.kind, "")),
+            _step(event),
+            " ".join(f"#{numbers[cause]}" if cause in numbers else "?" for cause in event.causes),
+        )
+    return made
+
+
+def _step(event: Event) -> Text:
+    text = Text()
+    if event.tool is not None:
+        text.append(event.tool.name, style="bold")
+        text.append(" ok  " if event.tool.status == "ok" else " failed  ",
+                    style="green" if event.tool.status == "ok" else "red")  # fmt: skip
+        said = event.tool.error_text or event.summary
+        text.append(_line("" if said == event.tool.name else said))
+    else:
+        text.append(_line(event.summary))
+    if event.to:
+        text.append(f"  → {event.to}", style="blue")
+    if event.used:
+        text.append(f"  (used {len(event.used)} memories)", style="dim")
+    return text
+
+
+def review(value: ReviewReport) -> RenderableType:
+    if value.kind is None:
+        return Text("nothing to review: no trigger fired", style="dim")
+    return pairs(
+        {
+            "review": f"{value.kind} ({', '.join(value.triggers)})",
+            "claims": value.claims,
+            "stored": "\n".join(value.stored) or "none",
+            "known before": value.duplicates or None,
+            "rejected": "\n".join(value.rejected),
+        }
+    )
+
+
+def attribution(value: Attribution) -> RenderableType:
+    head = f"outcome {score(value.outcome)} by {value.method}"
+    parts: list[RenderableType] = [Text(head, style="bold")]
+    if value.abstained is not None:
+        parts.append(Text(f"abstained: {value.abstained.reason}", style="yellow"))
+    if value.credits:
+        made = table("credit#", "interval", "evidence", "to", "what", "id")
+        for one in value.credits:
+            span = f"{score(one.low)} … {score(one.high)}"
+            identity = Text(one.target.id, style="dim")
+            label = Text(_line(one.target.label))
+            made.add_row(score(one.value), span, one.evidence, one.target.kind, label, identity)
+        parts.append(made)
+    parts += [Text(f"suspect: {_named(one)}", style="red") for one in value.suspects]
+    parts += [Text(f"memory used: {_named(one)}") for one in value.memories]
+    if value.coverage is not None:
+        cover = value.coverage
+        parts.append(
+            Text(
+                f"coverage: {cover.in_slice} of {cover.events} events led to the outcome; edges"
+                f" {cover.observed_edges} observed, {cover.declared_edges} declared,"
+                f" {cover.inferred_edges} inferred; {cover.dangling} dangling, {cover.gaps} gaps",
+                style="dim",
+            )
+        )
+    return Group(*parts)
+
+
+def _named(target: Target) -> str:
+    return f"{target.label or target.kind} ({target.id})"
+
+
+def imported(value: ImportReport) -> RenderableType:
+    parts: list[RenderableType] = [Text(f"{value.runs} runs, {value.events} events")]
+    parts += [
+        Text(f"left out at {one.position}: {one.reason}", style="yellow") for one in value.refused
+    ]
+    return Group(*parts)
+
+
+def why(value: WhyAnswer) -> RenderableType:
+    verdict = ("allowed", "bold green") if value.allowed else ("denied", "bold red")
+    made = table("object", "decision", "reason", "rule", "by way of")
+    for one in value.decisions:
+        made.add_row(
+            one.object,
+            Text("allow" if one.allowed else "deny", style="green" if one.allowed else "red"),
+            one.reason,
+            one.rule or "",
+            " → ".join(one.role_path),
+        )
+    return Group(Text.assemble(verdict, f" at policy revision {value.revision}"), made)
+
+
+def score(value: float | None) -> str:
+    """A score with its sign, or nothing."""
+    return "" if value is None else f"{value:+.2f}"
+
+
+def _line(text: str, limit: int = 120) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def facts(document: Mapping[str, Any], title: str) -> RenderableType:
+    """A flat document as names and values under a title."""
+    return Group(Text(title, style="bold"), pairs(document))
+
+
+def plain(text: str) -> RenderableType:
+    """Text as it is, with no markup read into it."""
+    return Text(text)

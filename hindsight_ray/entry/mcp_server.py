@@ -1,0 +1,316 @@
+"""The MCP door: four tools over the same verbs, over stdio or streamable HTTP.
+
+Over stdio the caller is whoever the command line named. Over HTTP every single request is the
+caller of the ticket that it carries itself: there are no sessions, so nothing of an earlier request
+can lend its rights to a later one. No tool shares, promotes or issues anything.
+"""
+
+import contextlib
+import socket
+import time
+import uuid
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from importlib import metadata
+from typing import Annotated, Any, Literal
+
+import uvicorn
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import Field
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from hindsight_ray.domain import commands as c
+from hindsight_ray.domain.answer import Found
+from hindsight_ray.domain.base import build
+from hindsight_ray.domain.caller import Caller
+from hindsight_ray.domain.memory import MemoryType
+from hindsight_ray.domain.receipt import Receipt
+from hindsight_ray.entry.rate import Allowance
+from hindsight_ray.errors import HindsightError, InvalidInput, InvalidTicket, Unavailable
+
+PATH = "/mcp"
+REQUEST_BYTES_MAX = 1024 * 1024
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_ASKING = "hindsight.asking"  # where the ticket's holder waits in a request's scope
+
+Call = Callable[[str, c.Command], Awaitable[Any]]  # token and command to answer
+INSTRUCTIONS = (
+    "Shared memory. Search before you act; write what will still be true and useful later, one"
+    " statement each. You see and change only what your ticket allows."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Whose call this is: the token to ask with, and the ticket that its searches count for."""
+
+    token: str
+    ticket_id: str
+
+
+Who = Callable[[Context[Any, Any]], Awaitable[Asking]]
+
+
+class Tools:
+    """The four tools. `who` tells from a call's context whose call it is, or raises."""
+
+    def __init__(self, call: Call, who: Who, searches_per_s: float) -> None:
+        self._call = call
+        self._who = who
+        self._allowance = Allowance(searches_per_s)
+
+    async def memory_write(
+        self,
+        context: Context[Any, Any],
+        *,
+        content: Annotated[str, Field(description="What to remember: one statement.")],
+        scope: Annotated[
+            str | None,
+            Field(description="`global`, `user:<id>` or `agent:<id>`; by default your user's."),
+        ] = None,
+        type: MemoryType = "fact",  # noqa: A002 - the vocabulary's word
+        topic: Annotated[
+            str | None, Field(description="For what has one value at a time: `date_format`.")
+        ] = None,
+        confidence: Annotated[float, Field(ge=0, le=1)] = 0.8,
+        importance: Annotated[float, Field(ge=0, le=1)] = 0.5,
+        tags: Annotated[tuple[str, ...], Field(max_length=32)] = (),
+        steps: Annotated[tuple[str, ...], Field(max_length=50, description="Of a procedure.")] = (),
+        source: Annotated[
+            Literal["user", "agent", "tool"], Field(description="Who said it.")
+        ] = "agent",
+        expires_at: datetime | None = None,
+        command_id: Annotated[
+            str | None, Field(description="Give it again when you retry: one effect.")
+        ] = None,
+    ) -> Receipt:
+        """Keep a statement for later. Answers what became of it: stored, duplicate, pending …"""
+        fields = {
+            "content": content, "scope": scope, "type": type, "topic": topic, "tags": tags,
+            "confidence": confidence, "importance": importance, "steps": steps,
+            "source": source, "expires_at": expires_at, "command_id": command_id or _fresh(),
+        }  # fmt: skip
+        return await self._answer(context, c.Write, fields)
+
+    async def memory_search(
+        self,
+        context: Context[Any, Any],
+        *,
+        query: Annotated[str, Field(description="What you want to know, in plain words.")],
+        k: Annotated[int, Field(ge=1, le=c.RESULTS_MAX)] = 5,
+        scopes: list[str] | None = None,
+        types: list[MemoryType] | None = None,
+        task_type: Annotated[str | None, Field(description="Narrows experiences.")] = None,
+        tools: Annotated[
+            tuple[str, ...], Field(description="Tools at hand; narrows experiences.")
+        ] = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        run_id: Annotated[str | None, Field(description="The run this is for, if any.")] = None,
+    ) -> Annotated[CallToolResult, Found]:
+        """Find what is remembered, as far as you may read it: dated, best first."""
+        fields = {
+            "query": query, "k": k, "scopes": scopes, "types": types, "task_type": task_type,
+            "tools": tools, "since": since, "until": until, "run_id": run_id,
+        }  # fmt: skip
+        found: Found = await self._answer(context, c.Search, fields, counted=True)
+        text = found.render() if found.hits else "Nothing is remembered about this."
+        return CallToolResult(
+            content=[TextContent(type="text", text=text)],
+            structured_content=found.model_dump(mode="json"),
+        )
+
+    async def memory_update(
+        self,
+        context: Context[Any, Any],
+        *,
+        memory_id: str,
+        content: str | None = None,
+        confidence: Annotated[float | None, Field(ge=0, le=1)] = None,
+        importance: Annotated[float | None, Field(ge=0, le=1)] = None,
+        tags: list[str] | None = None,
+        expires_at: datetime | None = None,
+        if_revision: Annotated[
+            int | None, Field(description="Refuse if the memory has moved on from this revision.")
+        ] = None,
+        command_id: str | None = None,
+    ) -> Receipt:
+        """Change a memory; what is left out stays."""
+        fields = {
+            "memory_id": memory_id, "content": content, "confidence": confidence, "tags": tags,
+            "importance": importance, "expires_at": expires_at, "if_revision": if_revision,
+            "command_id": command_id or _fresh(),
+        }  # fmt: skip
+        return await self._answer(context, c.Update, fields)
+
+    async def memory_forget(
+        self, context: Context[Any, Any], *, memory_id: str, command_id: str | None = None
+    ) -> Receipt:
+        """Take a memory out of every answer."""
+        fields = {"memory_id": memory_id, "command_id": command_id or _fresh()}
+        return await self._answer(context, c.Forget, fields)
+
+    async def _answer(
+        self,
+        context: Context[Any, Any],
+        kind: type[c.Command],
+        fields: dict[str, Any],
+        *,
+        counted: bool = False,
+    ) -> Any:
+        """Ask the door as whoever this call is from; our refusals become the tool's."""
+        try:
+            _refuse_unknown(context, fields)
+            asking = await self._who(context)
+            if counted:
+                self._allowance.take(asking.ticket_id, time.monotonic())
+            return await self._call(asking.token, build(kind, fields))
+        except HindsightError as error:
+            raise ToolError(f"{type(error).__name__}: {error.message}") from None
+
+
+def _refuse_unknown(context: Context[Any, Any], known: Mapping[str, object]) -> None:
+    """An argument that no tool has (a tenant, say) is refused, not passed over in silence."""
+    given = (context.request_context.params or {}).get("arguments") or {}
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        raise InvalidInput(f"`{unknown[0]}` is no argument of this tool", field=unknown[0])
+
+
+def stdio_server(call: Call, asking: Callable[[], Awaitable[Asking]], rate: float) -> MCPServer:
+    """A server whose every call is from the one caller that the command line named."""
+
+    async def who(_context: Context[Any, Any]) -> Asking:
+        return await asking()
+
+    return _server(Tools(call, who, rate))
+
+
+def http_app(call: Call, rate: float) -> Starlette:
+    """The streamable HTTP application, for loopback. Knows no caller but those of tickets."""
+    app = _server(Tools(call, _who_of_request, rate)).streamable_http_app(
+        streamable_http_path=PATH,
+        stateless_http=True,
+        json_response=True,
+        max_request_body_size=REQUEST_BYTES_MAX,
+        transport_security=TransportSecuritySettings(
+            allowed_hosts=[*_LOOPBACK, *(f"{host}:*" for host in _LOOPBACK)],
+            allowed_origins=[f"http://{host}{port}" for host in _LOOPBACK for port in ("", ":*")],
+        ),
+    )
+    app.add_middleware(BearerTicket, call=call)
+    return app
+
+
+class BearerTicket:
+    """Lets a request through only with a ticket that is good now, and says whose it is."""
+
+    def __init__(self, app: ASGIApp, call: Call) -> None:
+        self._app = app
+        self._call = call
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            token = bearer(Headers(scope=scope).getlist("authorization"))
+            caller: Caller = await self._call(token, c.WhoAmI())
+        except InvalidTicket:
+            refusal = JSONResponse(
+                {
+                    "error": "InvalidTicket",
+                    "message": "this needs `Authorization: Bearer <ticket>`",
+                },
+                status_code=401,
+                headers={"WWW-Authenticate": "Bearer"},
+            )
+            await refusal(scope, receive, send)
+        except HindsightError as error:
+            told = {"error": type(error).__name__, "message": error.message}
+            await JSONResponse(told, status_code=503)(scope, receive, send)
+        else:
+            scope[_ASKING] = Asking(token, caller.ticket_id)
+            await self._served(scope, receive, send)
+
+    async def _served(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] == "POST":
+            await self._app(scope, receive, send)
+            return
+        # Without sessions there is nothing to listen to and nothing to end.
+        told = {"error": "MethodNotAllowed", "message": "send requests by POST"}
+        await JSONResponse(told, status_code=405, headers={"Allow": "POST"})(scope, receive, send)
+
+
+def bearer(authorizations: list[str]) -> str:
+    """The token of exactly one `Bearer` header. Raises `InvalidTicket` otherwise."""
+    if len(authorizations) == 1:
+        scheme, _, token = authorizations[0].strip().partition(" ")
+        if scheme.lower() == "bearer" and token.strip():
+            return token.strip()
+    raise InvalidTicket("`ticket` is missing; send `Authorization: Bearer <ticket>`")
+
+
+async def _who_of_request(context: Context[Any, Any]) -> Asking:
+    request = context.request_context.request
+    asking = request.scope.get(_ASKING) if request is not None else None
+    if not isinstance(asking, Asking):
+        raise InvalidTicket("`ticket` is missing; send `Authorization: Bearer <ticket>`")
+    return asking
+
+
+def _server(tools: Tools) -> MCPServer:
+    made = [
+        _tool(tools.memory_write, read_only=False, destructive=False),
+        _tool(tools.memory_search, read_only=True, destructive=False),
+        _tool(tools.memory_update, read_only=False, destructive=True),
+        _tool(tools.memory_forget, read_only=False, destructive=True),
+    ]
+    return MCPServer(
+        "hindsight-ray",
+        version=metadata.version("hindsight-ray"),
+        instructions=INSTRUCTIONS,
+        tools=made,
+        subscriptions=False,  # nothing here changes of itself
+        log_level="ERROR",
+    )
+
+
+def _tool(function: Callable[..., Any], *, read_only: bool, destructive: bool) -> Tool:
+    hints = ToolAnnotations(
+        read_only_hint=read_only, destructive_hint=destructive, open_world_hint=False
+    )
+    tool = Tool.from_function(function, annotations=hints)
+    tool.parameters["additionalProperties"] = False
+    return tool
+
+
+@contextlib.asynccontextmanager
+async def listening(port: int) -> AsyncGenerator[socket.socket]:
+    """A socket on the loopback address; port 0 takes a free one. Raises `Unavailable`."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    with contextlib.closing(listener):
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise Unavailable(f"`--port` {port} cannot be used: {error.strerror}") from None
+        yield listener
+
+
+async def serve_http(app: Starlette, listener: socket.socket) -> None:
+    """Serve until interrupted."""
+    config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
+    await uvicorn.Server(config).serve(sockets=[listener])
+
+
+def _fresh() -> str:
+    return uuid.uuid4().hex

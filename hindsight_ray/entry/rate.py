@@ -1,0 +1,36 @@
+"""How often one ticket may search at a door. Pure: the time is an argument.
+
+Kept at the doors and not in the library: a program that holds the memory in its own hands paces
+itself.
+"""
+
+from collections import OrderedDict
+
+from hindsight_ray.errors import RateLimited
+
+TICKETS_REMEMBERED_MAX = 10_000
+
+
+class Allowance:
+    """A token bucket per ticket: `per_s` searches a second, bursts of as many, nothing queued."""
+
+    def __init__(self, per_s: float) -> None:
+        self._per_s = per_s
+        self._burst = max(1.0, per_s)
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # ticket: (left, at_s)
+
+    def take(self, ticket_id: str, now_s: float) -> None:
+        """Count one search at `now_s` (steady seconds). Raises `RateLimited`, counting nothing."""
+        left, at_s = self._left.pop(ticket_id, (self._burst, now_s))
+        left = min(self._burst, left + max(0.0, now_s - at_s) * self._per_s)
+        allowed = left >= 1.0
+        self._left[ticket_id] = (left - 1.0 if allowed else left, now_s)
+        while len(self._left) > TICKETS_REMEMBERED_MAX:
+            self._left.popitem(last=False)
+        if not allowed:
+            retry_after_s = round((1.0 - left) / self._per_s + 0.0005, 3)
+            raise RateLimited(
+                f"`search` is limited to {self._per_s:g} a second for one ticket;"
+                f" retry_after_s={retry_after_s}",
+                retry_after_s=retry_after_s,
+            )
