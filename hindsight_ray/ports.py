@@ -70,7 +70,11 @@ class RunLog(Protocol):
 
     async def event_count(self, tenant: str, run_id: str) -> int: ...
 
-    async def gaps(self, tenant: str, run_id: str) -> Sequence[SequenceGap]: ...
+    async def gaps(
+        self, tenant: str, run_id: str, *, agent: str | None = None
+    ) -> Sequence[SequenceGap]:
+        """Missing numbers of a run, or of one agent in it."""
+        ...
 
     async def enter(self, tenant: str, run_id: str, agent: str, session: str | None) -> None:
         """Note that this agent's session has this run open."""

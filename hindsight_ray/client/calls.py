@@ -2,13 +2,15 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hindsight_ray.client.loop import LoopThread
 from hindsight_ray.client.transport import Connection
 from hindsight_ray.domain.commands import Command
 from hindsight_ray.domain.settings import Settings
-from hindsight_ray.ports import Clock, IdSource
+
+if TYPE_CHECKING:  # only names of types: a client need not load what the ports load
+    from hindsight_ray.ports import Clock, IdSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +30,11 @@ class Calls:
         return self.connection.settings
 
     @property
-    def clock(self) -> Clock:
+    def clock(self) -> "Clock":
         return self.connection.clock
 
     @property
-    def ids(self) -> IdSource:
+    def ids(self) -> "IdSource":
         return self.connection.ids
 
     async def _ask(self, command: Command) -> Any:

@@ -6,11 +6,13 @@ client no longer knows which of the two it talks to.
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hindsight_ray.domain.commands import Command
 from hindsight_ray.domain.settings import Settings
-from hindsight_ray.ports import Clock, IdSource
+
+if TYPE_CHECKING:  # only names of types: a client need not load what the ports load
+    from hindsight_ray.ports import Clock, IdSource
 
 
 class Transport(Protocol):
@@ -37,6 +39,6 @@ class Connection:
 
     transport: Transport
     settings: Settings
-    clock: Clock
-    ids: IdSource
+    clock: "Clock"
+    ids: "IdSource"
     operator_token: OperatorToken | None = None

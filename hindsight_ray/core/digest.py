@@ -81,7 +81,9 @@ class _Budget:
             if self._spent(depth):
                 fitted["…"] = len(value)
                 break
-            fitted[self._text(key if isinstance(key, str) else str(key))] = self.fit(item, depth + 1)
+            fitted[self._text(key if isinstance(key, str) else str(key))] = self.fit(
+                item, depth + 1
+            )
         return fitted
 
     def _sequence(self, value: list[Any] | tuple[Any, ...], depth: int) -> list[Any]:

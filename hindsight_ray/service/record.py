@@ -53,6 +53,6 @@ async def _repeated(unit: Unit, admitted: Admitted, run: Run, command: RecordEve
 
 
 async def _ack(unit: Unit, admitted: Admitted, run: Run, stored: int, repeated: int) -> RecordAck:
-    gaps = await unit.runs.gaps(run.tenant, run.run_id)
-    own = tuple(gap for gap in gaps if gap.agent == admitted.caller.recorded_as)
-    return RecordAck(stored=stored, repeated=repeated, gaps=own)
+    own = admitted.caller.recorded_as  # what others lack is not for this caller to know
+    gaps = await unit.runs.gaps(run.tenant, run.run_id, agent=own)
+    return RecordAck(stored=stored, repeated=repeated, gaps=tuple(gaps))

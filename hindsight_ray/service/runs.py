@@ -79,9 +79,8 @@ async def close(world: World, caller: Caller, command: CloseRun) -> RunClosure:
                 unit, admitted, verb="CloseRun", action="write", scope=run.scope, name=run.run_id
             )
         events = await unit.runs.events(run.tenant, run.run_id)
-        gaps = await unit.runs.gaps(run.tenant, run.run_id)
-    if not admitted.may_read(run.audience):
-        gaps = [gap for gap in gaps if gap.agent == caller.recorded_as]
+        own = None if admitted.may_read(run.audience) else caller.recorded_as
+        gaps = await unit.runs.gaps(run.tenant, run.run_id, agent=own)
     return RunClosure(
         run_id=run.run_id,
         events=len(events),

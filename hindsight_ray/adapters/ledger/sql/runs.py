@@ -98,8 +98,10 @@ class SqlRuns:
     async def event_count(self, tenant: str, run_id: str) -> int:
         return await self._work.do(_event_count, tenant, run_id)
 
-    async def gaps(self, tenant: str, run_id: str) -> Sequence[SequenceGap]:
-        return await self._work.do(_gaps, tenant, run_id)
+    async def gaps(
+        self, tenant: str, run_id: str, *, agent: str | None = None
+    ) -> Sequence[SequenceGap]:
+        return await self._work.do(_gaps, tenant, run_id, agent)
 
     async def enter(self, tenant: str, run_id: str, agent: str, session: str | None) -> None:
         await self._work.do(_enter, tenant, run_id, agent, session)
@@ -256,11 +258,14 @@ def _event_count(connection: Connection, tenant: str, run_id: str) -> int:
     return connection.execute(_COUNT, {"tenant": tenant, "run_id": run_id}).scalar_one()
 
 
-def _gaps(connection: Connection, tenant: str, run_id: str) -> list[SequenceGap]:
+def _gaps(
+    connection: Connection, tenant: str, run_id: str, of_agent: str | None
+) -> list[SequenceGap]:
     """Only a series whose count falls short of its last number is read in full."""
     run = {"tenant": tenant, "run_id": run_id}
+    asked = _SERIES if of_agent is None else _SERIES.where(events.c.agent == of_agent)
     missing: list[SequenceGap] = []
-    for agent, incarnation, count, last in connection.execute(_SERIES, run).all():
+    for agent, incarnation, count, last in connection.execute(asked, run).all():
         if count == last + 1:
             continue
         expected = 0
