@@ -106,7 +106,7 @@ class PolicyIndex:
 
     def paths(self, tenant: str, principal: str, role: str) -> dict[str, tuple[str, ...]]:
         """Each subject that `principal` counts as in `tenant`, nearest first, with its path."""
-        paths = {principal: (principal,), role: (principal, role)}
+        paths: dict[str, tuple[str, ...]] = {principal: (principal,), role: (principal, role)}
         level = [principal, role]
         for _ in range(ROLE_DEPTH_MAX):
             following: list[str] = []
@@ -333,4 +333,3 @@ def _add_sources(
             bucket = index.bucket(where, subject)
             if bucket is not None:
                 sources.append(_Source(bucket, path, own))
-

@@ -12,8 +12,6 @@ from typing import Literal, NoReturn, cast
 
 from hindsight_ray.domain.access import (
     ACTIONS,
-    Action,
-    Effect,
     Membership,
     Policy,
     Revision,
@@ -67,9 +65,7 @@ def parse_policy(text: str, revision: int = 0) -> Policy:
         raise InvalidPolicy("`policy` holds no rule (`p, …`): it would deny everything", line=0)
     _check_names(lines)
     _check_roles(rules, memberships, lines)
-    return Policy(
-        revision=Revision(revision), rules=tuple(rules), memberships=tuple(memberships)
-    )
+    return Policy(revision=Revision(revision), rules=tuple(rules), memberships=tuple(memberships))
 
 
 def checked_rule(rule: Rule) -> Rule:
@@ -163,8 +159,8 @@ def _rule(fields: Sequence[str], line: int) -> Rule:
         subject=subject,
         tenant=tenant,
         object=target,
-        action=cast(Action, action),
-        effect=cast(Effect, effect),
+        action=action,
+        effect=effect,
         until=None,
         grantor=None,
     )

@@ -265,10 +265,11 @@ class ImportRuns(Command):
 
 
 class ImportReport(Value):
-    """What an import did; `refused` names each item left out and why."""
+    """What an import added; `repeated` runs were there before, `refused` items were left out."""
 
     runs: int
     events: int
+    repeated: int = 0
     refused: tuple["Refused", ...] = ()
 
 

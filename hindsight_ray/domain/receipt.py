@@ -37,6 +37,7 @@ class PolicyLoaded(Value):
     rules: int
     memberships: int
     grants: int
+    grants_ended: int  # whose grantors may give them no longer
 
 
 class TicketRevoked(Value):

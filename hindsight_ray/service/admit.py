@@ -67,13 +67,19 @@ async def admit(world: World, unit: Unit, caller: Caller) -> Admitted:
         raise InvalidTicket("`ticket` is not valid here; ask the operator for a new one")
     access = world.access.remembered(caller, standing.revision, now)
     if access is None:
-        index = world.access.index(standing.revision)
-        if index is None:
-            index = PolicyIndex.of(await unit.policy.current())
-            world.access.keep_index(index)
+        index = await policy_index(world, unit, standing.revision)
         access = compile_access(index, caller, now)
         world.access.keep(caller, access)
     return Admitted(caller, access, now)
+
+
+async def policy_index(world: World, unit: Unit, revision: int) -> PolicyIndex:
+    """The index of the policy at `revision`, which must be the one that `unit` sees."""
+    index = world.access.index(revision)
+    if index is None:
+        index = PolicyIndex.of(await unit.policy.current())
+        world.access.keep_index(index)
+    return index
 
 
 async def row_filter(

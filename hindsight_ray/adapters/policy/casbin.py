@@ -130,7 +130,7 @@ def _new_enforcer(model_text: str, policy: Policy, now: datetime) -> Any:
         (one.member, one.role, one.tenant) for one in map(checked_membership, policy.memberships)
     ]
     model = casbin.Enforcer.new_model(text=model_text)
-    enforcer = casbin.Enforcer(model)
+    enforcer: Any = casbin.Enforcer(model)
     manager = enforcer.get_role_manager()
     manager.add_matching_func(None)  # names are compared for equality
     manager.add_domain_matching_func(_tenant_covers)
@@ -144,9 +144,12 @@ def _tenant_covers(asked: str, written: str) -> bool:
 
 
 def _subjects(caller: Caller) -> tuple[str, str, str, str]:
-    agent = (_NO_AGENT, _NO_ROLE) if caller.agent is None else (f"agent:{caller.agent}", "role:agent")
-    user = (_NO_USER, _NO_ROLE) if caller.user is None else (f"user:{caller.user}", "role:user")
-    return (*agent, *user)
+    agent, agent_role, user, user_role = _NO_AGENT, _NO_ROLE, _NO_USER, _NO_ROLE
+    if caller.agent is not None:
+        agent, agent_role = f"agent:{caller.agent}", "role:agent"
+    if caller.user is not None:
+        user, user_role = f"user:{caller.user}", "role:user"
+    return agent, agent_role, user, user_role
 
 
 def _live(rules: Sequence[Rule], now: datetime) -> list[Rule]:

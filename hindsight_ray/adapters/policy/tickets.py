@@ -24,6 +24,7 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
     load_pem_private_key,
 )
+from jwt.types import Options
 
 from hindsight_ray.domain.caller import Caller, Ticket, TicketRequest, expired
 from hindsight_ray.errors import HomeInvalid, InvalidInput, InvalidTicket, Unavailable
@@ -37,7 +38,10 @@ _ISSUER = "hindsight-ray"
 _ALGORITHM = "EdDSA"
 _VERIFIED_KEPT = 4_096
 _REFUSAL = "`ticket` is not valid here; ask the operator for a new one"
-_CHECKS = {"verify_exp": False, "verify_iat": False, "verify_nbf": False, "require": ["exp", "jti"]}
+# Times are judged by the home's clock, in `verify`, and not by this machine's.
+_CHECKS: Options = {
+    "verify_exp": False, "verify_iat": False, "verify_nbf": False, "require": ["exp", "jti"],
+}  # fmt: skip
 
 
 class TicketVerifier:
@@ -50,7 +54,7 @@ class TicketVerifier:
         self._public_keys = dict(public_keys)
         self._verified: OrderedDict[str, Caller] = OrderedDict()
 
-    async def issue(self, request: TicketRequest, now: datetime) -> Ticket:
+    async def issue(self, request: TicketRequest, now: datetime) -> Ticket:  # noqa: ARG002 - port
         raise Unavailable(
             f"`{KEY_FILE}` is not held here, so no ticket can be issued; ask where the home is"
         )
@@ -75,9 +79,7 @@ class TicketVerifier:
         if len(token) > TOKEN_CHARACTERS_MAX:
             raise InvalidTicket(_REFUSAL)
         key = self._public_keys[jwt.get_unverified_header(token)["kid"]]
-        claims = jwt.decode(
-            token, key, algorithms=[_ALGORITHM], issuer=_ISSUER, options=_CHECKS
-        )
+        claims = jwt.decode(token, key, algorithms=[_ALGORITHM], issuer=_ISSUER, options=_CHECKS)
         return _caller(claims)
 
 
@@ -246,7 +248,7 @@ def _write_once(path: Path, data: bytes) -> None:
 
 
 def _replace(path: Path, data: bytes, *, mode: int) -> None:
-    os.replace(_draft(path, data, mode), path)
+    _draft(path, data, mode).replace(path)
     _sync_folder(path.parent)
 
 

@@ -1,0 +1,161 @@
+"""What the operator does: tickets made and ended, the policy replaced. All need `administer`.
+
+`agent:operator` alone reaches beyond its tenant: with its first ticket a tenant comes into being,
+it makes tickets for other tenants, and it replaces the policy, which is one for all of them.
+"""
+
+from dataclasses import replace
+
+from hindsight_ray.core.access import PolicyIndex, compile_access
+from hindsight_ray.core.grants import standing
+from hindsight_ray.core.policy_probes import probes
+from hindsight_ray.core.policy_text import parse_policy
+from hindsight_ray.domain.access import Policy, Revision
+from hindsight_ray.domain.caller import Caller, Ticket
+from hindsight_ray.domain.commands import IssueTicket, LoadPolicy, RevokeTicket
+from hindsight_ray.domain.receipt import PolicyLoaded, TicketRevoked
+from hindsight_ray.domain.scope import GLOBAL
+from hindsight_ray.errors import AccessDenied, InvalidPolicy
+from hindsight_ray.ports import Unit
+from hindsight_ray.service.admit import Admitted, admit, policy_index
+from hindsight_ray.service.noted import note_done
+from hindsight_ray.service.world import World
+
+OPERATOR = "operator"
+
+
+async def admit_operator(world: World, unit: Unit, caller: Caller) -> Admitted:
+    """Admit a caller who administers its tenant, inside a writing unit.
+
+    A tenant that nobody knows yet comes into being if it is `agent:operator` who asks, whose ticket
+    only the holder of the operator key can have made. Raises `InvalidTicket`, `AccessDenied`.
+    """
+    if caller.agent == OPERATOR:
+        await unit.policy.add_tenant(caller.tenant, world.clock.now())  # undone if not admitted
+    admitted = await admit(world, unit, caller)
+    admitted.require("administer", GLOBAL)
+    return admitted
+
+
+async def issue_ticket(world: World, caller: Caller, command: IssueTicket) -> Ticket:
+    """Make a ticket. Nobody but `agent:operator` makes one for another tenant, or its own kind.
+
+    A narrowed ticket makes none that is wider.
+    """
+    request = command.request
+    async with world.ledger.writing() as unit:
+        admitted = await admit_operator(world, unit, caller)
+        if caller.agent != OPERATOR:
+            if request.tenant != caller.tenant:
+                raise _denied(admitted, f"tickets for the tenant `{request.tenant}`")
+            if request.agent == OPERATOR:
+                raise _denied(admitted, "tickets of `agent:operator`")
+        if not _no_wider(caller.scopes, request.scopes) or not _no_wider(
+            caller.actions, request.actions
+        ):
+            raise _denied(admitted, "tickets wider than its own")
+        if request.tenant != caller.tenant:
+            await _require_elsewhere(world, unit, admitted, request.tenant)
+            await unit.policy.add_tenant(request.tenant, admitted.now)
+        ticket = await world.tickets.issue(request, admitted.now)
+        await _note(unit, admitted, "IssueTicket", _ticket_name(ticket.caller))
+        if request.tenant != caller.tenant:
+            there = replace(admitted, caller=caller.model_copy(update={"tenant": request.tenant}))
+            await _note(unit, there, "IssueTicket", _ticket_name(ticket.caller))
+        return ticket
+
+
+async def revoke_ticket(world: World, caller: Caller, command: RevokeTicket) -> TicketRevoked:
+    """End a ticket before its time. Ending it again changes nothing."""
+    async with world.ledger.writing() as unit:
+        admitted = await admit_operator(world, unit, caller)
+        revision = await unit.policy.revoke_ticket(command.ticket_id, admitted.now)
+        await _note(unit, admitted, "RevokeTicket", f"ticket:{command.ticket_id[:64]}")
+        return TicketRevoked(ticket_id=command.ticket_id, revision=Revision(revision))
+
+
+async def load_policy(world: World, caller: Caller, command: LoadPolicy) -> PolicyLoaded:
+    """Put a csv text in force, whole or not at all: a fault keeps the last good policy.
+
+    Grants stay as far as the new rules let their grantors give them. Raises `InvalidPolicy`.
+    """
+    async with world.ledger.writing() as unit:
+        _require_operator(await admit_operator(world, unit, caller))
+    policy = parse_policy(command.text)
+    await _check(world, policy)
+    async with world.ledger.writing() as unit:
+        admitted = await admit_operator(world, unit, caller)
+        _require_operator(admitted)
+        before = await unit.policy.current()
+        grants = [rule for rule in before.rules if rule.grantor is not None]
+        good = standing([*policy.rules, *grants], policy.memberships, admitted.now)
+        kept = [rule for rule in grants if rule in good]
+        revision = await unit.policy.replace(
+            [*policy.rules, *kept], policy.memberships, admitted.now
+        )
+        await _note(unit, admitted, "LoadPolicy", f"policy of {len(policy.rules)} rules")
+        return PolicyLoaded(
+            revision=Revision(revision),
+            rules=len(policy.rules),
+            memberships=len(policy.memberships),
+            grants=len(kept),
+            grants_ended=len(grants) - len(kept),
+        )
+
+
+async def _check(world: World, policy: Policy) -> None:
+    """The policy must be one that Casbin reads alike, and that can be replaced again."""
+    now = world.clock.now()
+    await world.policies.check(policy, now)
+    index = PolicyIndex.of(policy)
+    for caller, action, target in probes(policy, now):
+        compiled = compile_access(index, caller, now).may(action, target)
+        if await world.policies.enforce(policy, caller, action, target, now) != compiled:
+            raise InvalidPolicy(
+                f"`policy`: Casbin and the compiled access differ on `{action}` on `{target}` for"
+                f" `{caller.principal}`; the last good policy stays in force"
+            )
+    operator = Caller.model_validate(
+        {"tenant": "any", "agent": OPERATOR, "ticket_id": "check", "expires_at": now}
+    )
+    if not compile_access(index, operator, now).may("administer", GLOBAL):
+        raise InvalidPolicy(
+            "`policy` takes `administer` on `global` from `agent:operator`, so that nobody could"
+            " replace it; add `p, role:operator, *, global, administer, allow` and"
+            " `g, agent:operator, role:operator, *`"
+        )
+
+
+def _require_operator(admitted: Admitted) -> None:
+    if admitted.caller.agent != OPERATOR:
+        raise _denied(admitted, "the policy of all tenants")
+
+
+async def _require_elsewhere(world: World, unit: Unit, admitted: Admitted, tenant: str) -> None:
+    """The caller must administer the other tenant too, as the policy stands."""
+    index = await policy_index(world, unit, admitted.revision)
+    there = admitted.caller.model_copy(update={"tenant": tenant})
+    if not compile_access(index, there, admitted.now).may("administer", GLOBAL):
+        raise _denied(admitted, f"tickets for the tenant `{tenant}`")
+
+
+def _denied(admitted: Admitted, what: str) -> AccessDenied:
+    return AccessDenied(
+        f"`administer` of `{admitted.caller.principal}` in its tenant does not reach {what}",
+        action="administer",
+        object=GLOBAL,
+        revision=admitted.revision,
+    )
+
+
+def _no_wider(own: frozenset[str] | None, asked: frozenset[str] | None) -> bool:
+    return own is None or (asked is not None and asked <= own)
+
+
+def _ticket_name(caller: Caller) -> str:
+    acting = "" if caller.acting_scope is None else f" for {caller.acting_scope}"
+    return f"ticket:{caller.ticket_id} {caller.principal}{acting}"
+
+
+async def _note(unit: Unit, admitted: Admitted, verb: str, name: str) -> None:
+    await note_done(unit, admitted, verb=verb, action="administer", scope=GLOBAL, name=name)

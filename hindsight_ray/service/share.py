@@ -1,0 +1,150 @@
+"""Let somebody act on a scope, and take it back. A grant is a rule that names its grantor.
+
+Once either has returned, its revision is in force for every later call on every process.
+"""
+
+from hindsight_ray.core.grants import may_give, taken_back, with_grants
+from hindsight_ray.core.policy_text import checked_subject
+from hindsight_ray.domain.access import Policy, Revision, Rule
+from hindsight_ray.domain.caller import Caller
+from hindsight_ray.domain.commands import Revoke, Share
+from hindsight_ray.domain.receipt import Grant
+from hindsight_ray.domain.scope import GLOBAL
+from hindsight_ray.errors import AccessDenied, InvalidInput, OverQuota
+from hindsight_ray.service import once
+from hindsight_ray.service.admit import Admitted, admit
+from hindsight_ray.service.noted import note_done
+from hindsight_ray.service.world import World
+
+GRANTS_PER_SCOPE_MAX = 1_000
+
+
+async def share(world: World, caller: Caller, command: Share) -> Grant:
+    """Give `to` the actions on the scope. Raises `AccessDenied`, `InvalidInput`, `OverQuota`.
+
+    The caller's own principal must hold `share` and each action there, as long as it gives them.
+    """
+    checked_subject(command.to)
+    if not command.actions:
+        raise InvalidInput("`actions` is empty; name what may be done", field="actions")
+    async with world.ledger.writing() as unit:
+        admitted = await admit(world, unit, caller)
+        admitted.require("share", command.scope)
+        _require_held(admitted, command)
+        before = await once.replayed(unit, caller, command.command_id, command, Grant)
+        if before is not None:
+            return before
+        if command.until is not None and command.until <= admitted.now:
+            raise InvalidInput(f"`until` {command.until.isoformat()} is over already")
+        policy = await unit.policy.current()
+        added = _rules(admitted, command)
+        rules = with_grants(policy.rules, added)
+        _check_number(rules, caller.tenant, command.scope)
+        revision = await unit.policy.replace(rules, policy.memberships, admitted.now)
+        grant = _grant(command.command_id, revision, added)
+        await note_done(
+            unit, admitted, verb="Share", action="share", scope=command.scope,
+            name=_name(command, added),
+        )  # fmt: skip
+        await once.keep(unit, caller, command.command_id, command, grant)
+        return grant
+
+
+async def revoke(world: World, caller: Caller, command: Revoke) -> Grant:
+    """Take back grants on the scope, and what was given on in their name.
+
+    With `share` there: one's own grants. With `administer`: whoever's. `rules` of the answer are
+    those that ended; where there were none, nothing changed.
+    """
+    checked_subject(command.to)
+    async with world.ledger.writing() as unit:
+        admitted = await admit(world, unit, caller)
+        anyones = admitted.access.may("administer", GLOBAL)
+        if not anyones:
+            admitted.require("share", command.scope)
+        before = await once.replayed(unit, caller, command.command_id, command, Grant)
+        if before is not None:
+            return before
+        policy = await unit.policy.current()
+        named = _named(policy, caller, command, anyones=anyones)
+        if named:
+            kept, ended = taken_back(policy, named, caller.tenant, command.scope, admitted.now)
+            revision = await unit.policy.replace(kept, policy.memberships, admitted.now)
+        else:
+            ended, revision = (), policy.revision
+        grant = _grant(command.command_id, revision, ended)
+        await note_done(
+            unit, admitted, verb="Revoke", action="administer" if anyones else "share",
+            scope=GLOBAL if anyones else command.scope, name=_name(command, ended),
+        )  # fmt: skip
+        await once.keep(unit, caller, command.command_id, command, grant)
+        return grant
+
+
+def _require_held(admitted: Admitted, command: Share) -> None:
+    for action in command.actions:
+        if not may_give(admitted.access, action, command.scope, command.until):
+            until = "" if command.until is None else f" until {command.until.isoformat()}"
+            raise AccessDenied(
+                f"`{action}` on `{command.scope}`{until} is more than"
+                f" `{admitted.caller.principal}` itself holds there, so it cannot be shared",
+                action=action,
+                object=command.scope,
+                revision=admitted.revision,
+            )
+
+
+def _rules(admitted: Admitted, command: Share) -> tuple[Rule, ...]:
+    caller = admitted.caller
+    return tuple(
+        Rule(
+            subject=command.to,
+            tenant=caller.tenant,
+            object=command.scope,
+            action=action,
+            effect="allow",
+            until=command.until,
+            grantor=caller.principal,
+        )
+        for action in dict.fromkeys(command.actions)
+    )
+
+
+def _named(policy: Policy, caller: Caller, command: Revoke, *, anyones: bool) -> list[Rule]:
+    """The grants that the command means and its caller may end."""
+    return [
+        rule
+        for rule in policy.rules
+        if rule.grantor is not None
+        and (anyones or rule.grantor == caller.principal)
+        and (rule.tenant, rule.object, rule.subject) == (caller.tenant, command.scope, command.to)
+        and (command.actions is None or rule.action in command.actions)
+    ]
+
+
+def _check_number(rules: tuple[Rule, ...], tenant: str, scope: str) -> None:
+    number = sum(
+        rule.grantor is not None and rule.tenant == tenant and rule.object == scope
+        for rule in rules
+    )
+    if number > GRANTS_PER_SCOPE_MAX:
+        raise OverQuota(
+            f"`{scope}` would have {number} grants; at most {GRANTS_PER_SCOPE_MAX} are kept."
+            " Share with a role, or revoke some",
+            object=scope,
+        )
+
+
+def _grant(command_id: str, revision: int, rules: tuple[Rule, ...]) -> Grant:
+    return Grant.model_validate(
+        {
+            "command_id": command_id,
+            "revision": Revision(revision),
+            "rules": tuple(str(rule) for rule in rules),
+        }
+    )
+
+
+def _name(command: Share | Revoke, rules: tuple[Rule, ...]) -> str:
+    actions = ",".join(sorted({rule.action for rule in rules}))
+    return f"{command.scope} {actions} {command.to}"
