@@ -8,6 +8,7 @@ from pydantic import Field
 from hindsight_ray.domain.access import Revision
 from hindsight_ray.domain.base import Value
 from hindsight_ray.domain.ids import MemoryId
+from hindsight_ray.domain.injection import RenderStyle, rendered
 from hindsight_ray.domain.memory import Memory
 
 Route = Literal["vector", "keyword", "recent"]

@@ -1,0 +1,222 @@
+"""Whether two statements say the same, and which of two that disagree stays.
+
+The rule-based judge. Embeddings put "release 41" beside "release 42", "before" beside "after" and
+"A reports to B" beside "B reports to A" (see the calibration pairs), so a high similarity alone
+never makes a duplicate: the words have to agree as well. It is exact about what it decides, and
+keeps apart whatever it is not sure of.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from hindsight_ray.core.keywords import stem
+from hindsight_ray.domain.memory import Memory
+from hindsight_ray.domain.rows import EmbeddingSpace
+
+Likeness = Literal["same", "fuller", "briefer", "opposite", "different", "unsure"]
+"""How a new statement stands to a kept one.
+
+`same`: nothing is lost by keeping either. `fuller`, `briefer`: the new one says the same with one
+word more or less. `opposite`: the same words, turned by a negation or an opposed word.
+`different`: other numbers, names, conditions or words. `unsure`: alike, and rules cannot tell.
+"""
+
+_FILLERS = frozenset(
+    "a an the please kindly you your get gets got being been also just really simply"
+    " 的 了 请 請 就 也 都 在 于 於 是 为 為 之 时 時 当 當 を に は が の です ます".split()
+)
+_NEGATIONS = frozenset(
+    "not no never none without cannot nor neither n't isn't aren't wasn't don't doesn't didn't"
+    " won't can't shouldn't mustn't couldn't wouldn't unable"
+    " 不 没 沒 無 无 未 非 别 勿 禁 莫 ない ません なし ぬ".split()
+)
+_CONDITIONS = frozenset(
+    "when if unless except only until while after before always sometimes"
+    " 如果 若 除非 除 只 仅 僅 直到 总 有时".split()
+)
+_OPPOSED: tuple[tuple[str, str], ...] = (
+    ("enable", "disable"), ("enabled", "disabled"), ("on", "off"), ("before", "after"),
+    ("allow", "deny"), ("allowed", "denied"), ("allowed", "forbidden"), ("start", "stop"),
+    ("increase", "decrease"), ("open", "close"), ("accept", "reject"), ("include", "exclude"),
+    ("true", "false"), ("always", "never"), ("above", "below"), ("more", "less"),
+    ("first", "last"), ("min", "max"), ("minimum", "maximum"), ("like", "dislike"),
+    ("likes", "dislikes"), ("up", "down"), ("add", "remove"), ("success", "failure"),
+    ("前", "后"), ("前", "後"), ("开", "关"), ("開", "關"), ("上", "下"), ("增", "减"), ("大", "小"),
+    ("多", "少"), ("允", "禁"),
+)  # fmt: skip
+_OPPOSITES = {pair for one, other in _OPPOSED for pair in ((one, other), (other, one))}
+_NUMBER_WORDS = {
+    word: str(number)
+    for number, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve".split()
+    )
+} | {"twice": "2", "once": "1"}
+_HAN_NUMBERS = frozenset("零〇一二三四五六七八九十百千万萬亿億两兩")
+
+_TOKEN = re.compile(
+    r"[^\W_]+(?:['\u2019][^\W_]+)*(?:[-_./:@][^\W_]+)*"  # words, n't, codes, numbers with points
+)
+_DENSE = re.compile(
+    r"ません|ない|なし|です|ます|如果|除非|直到|有时|[\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff]"
+)
+_LONG_WORDS = 6  # in a shorter statement one word more or less is another statement
+_MARKS = frozenset(".,;:!?\"'`()[]{}。，、；：！？…「」『』（）《》“”‘’-–—·・ \t\r\n\u3000")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A statement as the rules see it: its words in order, and what must not differ."""
+
+    words: tuple[str, ...]  # folded, without fillers or punctuation
+    stems: tuple[str, ...]
+    numbers: tuple[str, ...]
+    names: frozenset[str]  # codes, and words written with capitals that are not a sentence's first
+    negations: int
+    conditions: frozenset[str]
+    symbols: tuple[str, ...]
+
+
+def read(text: str) -> Reading:
+    """Take a statement apart. Cheap: a statement has at most 200 characters."""
+    plain = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
+    tokens = _tokens(plain)
+    folded = [token.casefold() for token in tokens]
+    words = tuple(word for word in folded if word not in _FILLERS)
+    return Reading(
+        words=words,
+        stems=tuple(stem(word) for word in words),
+        numbers=tuple(number for word in words if (number := _number(word)) is not None),
+        names=frozenset(_names(tokens)),
+        negations=sum(word in _NEGATIONS or word.endswith("n't") for word in words),
+        conditions=frozenset(word for word in words if word in _CONDITIONS),
+        symbols=tuple(ch for ch in plain if not ch.isalnum() and ch not in _MARKS and ch != "_"),
+    )
+
+
+def likeness(new: Reading, kept: Reading, similarity: float, space: EmbeddingSpace) -> Likeness:
+    """How the new statement stands to the kept one, `similarity` being their cosine."""
+    if new.words == kept.words and new.symbols == kept.symbols:
+        return "same"
+    if _opposite(new, kept):
+        return "opposite"
+    if _particulars_differ(new, kept):
+        return "different"
+    if similarity < space.duplicate_at:
+        return "unsure"
+    if new.stems == kept.stems:
+        return "same"
+    more, less = Counter(new.stems) - Counter(kept.stems), Counter(kept.stems) - Counter(new.stems)
+    if more.total() + less.total() == 1 and min(len(new.stems), len(kept.stems)) >= _LONG_WORDS:
+        return "fuller" if more else "briefer"
+    return "different" if more or less else "unsure"
+
+
+def distinguishing(new: Reading, kept: Reading) -> tuple[str, ...]:
+    """What sets the new statement apart from the kept one, as tags: at most four, in order."""
+    known = set(kept.words)
+    apart = [
+        word
+        for word in new.words
+        if word not in known
+        and (_number(word) is not None or word in new.names or word in _NEGATIONS)
+    ]
+    return tuple(dict.fromkeys(apart))[:4]
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What becomes of two values that cannot both hold."""
+
+    verdict: Literal["both pending", "new wins", "new pending"]
+    why: str
+
+
+def rule_on_topic(
+    weight: float, user: str | None, kept: Memory, now: datetime, window_s: float
+) -> Ruling:
+    """Another value for a topic that allows one. Within the window and for one user both wait
+    for a person; else the heavier source stays, then the newer."""
+    age_s = (now - kept.updated_at).total_seconds()
+    if user is not None and user == kept.source.user and age_s < window_s:
+        why = f"topic {kept.topic!r} was given two values for one user within {window_s:g} s"
+        return Ruling("both pending", why)
+    return rule_on_weight(weight, kept)
+
+
+def rule_on_weight(weight: float, kept: Memory) -> Ruling:
+    """The heavier source stays; of equal ones the newer."""
+    if weight < kept.source.weight:
+        return Ruling(
+            "new pending", f"its source weighs {weight:g}, that of {kept.id} {kept.source.weight:g}"
+        )
+    return Ruling("new wins", f"{kept.id} is outdated by it")
+
+
+def _opposite(new: Reading, kept: Reading) -> bool:
+    """Whether only a negation or one pair of opposed words sets the two apart."""
+    if new.symbols != kept.symbols:
+        return False
+    if (new.negations + kept.negations) % 2 == 1:
+        return _without(new.words) == _without(kept.words)
+    if len(new.words) != len(kept.words):
+        return False
+    apart = [(a, b) for a, b in zip(new.words, kept.words, strict=True) if a != b]
+    return len(apart) == 1 and apart[0] in _OPPOSITES
+
+
+def _without(words: Iterable[str]) -> list[str]:
+    """Stems without negations and the verbs that carry them in English."""
+    carried = frozenset({"do", "does", "did", "to"})
+    return [stem(w) for w in words if w not in _NEGATIONS and w not in carried]
+
+
+def _particulars_differ(new: Reading, kept: Reading) -> bool:
+    if new.symbols != kept.symbols or new.negations != kept.negations:
+        return True
+    if new.conditions != kept.conditions or Counter(new.numbers) != Counter(kept.numbers):
+        return True
+    known_new, known_kept = set(new.words), set(kept.words)
+    if not new.names <= known_kept or not kept.names <= known_new:
+        return True
+    if Counter(new.stems) == Counter(kept.stems):
+        return new.stems != kept.stems  # the same words in another order: who does what to whom
+    return False
+
+
+def _tokens(text: str) -> list[str]:
+    tokens: list[str] = []
+    for token in _TOKEN.findall(text):
+        start = 0
+        for dense in _DENSE.finditer(token):
+            if dense.start() > start:
+                tokens.append(token[start : dense.start()])
+            tokens.append(dense.group())
+            start = dense.end()
+        if start < len(token):
+            tokens.append(token[start:])
+    return tokens
+
+
+def _number(word: str) -> str | None:
+    if word in _NUMBER_WORDS:
+        return _NUMBER_WORDS[word]
+    if word in _HAN_NUMBERS or any(ch.isdigit() for ch in word):
+        return word
+    return None
+
+
+def _names(tokens: Sequence[str]) -> Iterable[str]:
+    """Codes and capitalised words. The first word is none: every sentence has a capital there."""
+    for position, token in enumerate(tokens):
+        joined = any(ch in "-_./:@" for ch in token)
+        capitals = sum(ch.isupper() for ch in token)
+        first = position == 0
+        if joined or any(ch.isdigit() for ch in token):
+            yield token.casefold()
+        elif capitals > 1 or (capitals == 1 and not first):
+            yield token.casefold()
