@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from hindsight_ray.core.digest import derived_uuid, goal_digest
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import CloseRun, JoinRun, ListRuns, ReadRun, StartRun
-from hindsight_ray.domain.event import Event
-from hindsight_ray.domain.ids import EventUuid, RunUuid
+from hindsight_ray.domain.ids import RunUuid
 from hindsight_ray.domain.run import Participant, Run, RunClosure, RunSummary, Trajectory
 from hindsight_ray.domain.scope import ScopeName, checked_audience, user_scope
 from hindsight_ray.errors import CommandReused, InvalidInput, RunClosed
@@ -18,6 +17,7 @@ from hindsight_ray.ports import Unit
 from hindsight_ray.service import once
 from hindsight_ray.service.admit import Admitted, absent, admit
 from hindsight_ray.service.noted import note_done
+from hindsight_ray.service.trajectory import dangling_causes, trajectory_of
 from hindsight_ray.service.world import World
 
 _PAGE = 50
@@ -96,16 +96,7 @@ async def read(world: World, caller: Caller, command: ReadRun) -> Trajectory:
         run = await unit.runs.get(caller.tenant, command.run_id)
         if run is None or not admitted.may_read(run.audience):
             raise absent("run", command.run_id)
-        events = await unit.runs.events(run.tenant, run.run_id)
-        outcomes = await unit.outcomes.of_run(run.tenant, run.run_id)
-        gaps = await unit.runs.gaps(run.tenant, run.run_id)
-    return Trajectory(
-        run=run,
-        events=tuple(events),
-        outcomes=tuple(outcomes),
-        gaps=tuple(gaps),
-        dangling=dangling_causes(events),
-    )
+        return await trajectory_of(unit, run)
 
 
 async def listed(world: World, caller: Caller, command: ListRuns) -> tuple[RunSummary, ...]:
@@ -146,13 +137,6 @@ async def joined(unit: Unit, admitted: Admitted, run_id: str) -> Run:
 def takes_part(run: Run, caller: Caller) -> bool:
     """Whether this caller, with the user it acts for, has entered the run."""
     return _participant(caller) in run.participants and not run.imported
-
-
-def dangling_causes(events: Sequence[Event]) -> tuple[EventUuid, ...]:
-    """Causes that no event of the run answers to, each once, in order of first mention."""
-    there = {event.event_id for event in events}
-    named = (cause for event in events for cause in event.causes)
-    return tuple(dict.fromkeys(cause for cause in named if cause not in there))
 
 
 def closed(run: Run) -> RunClosed:

@@ -1,0 +1,40 @@
+"""A run with all that was recorded of it, for reviews and attribution inside one transaction."""
+
+from collections.abc import Sequence
+
+from hindsight_ray.domain.event import Event
+from hindsight_ray.domain.ids import EventUuid
+from hindsight_ray.domain.run import Run, Trajectory
+from hindsight_ray.ports import Unit
+from hindsight_ray.service.admit import Admitted, absent
+
+
+async def reviewable(unit: Unit, admitted: Admitted, run_id: str) -> Trajectory:
+    """The trajectory for a caller with `review` on the scope and `read` on the whole audience.
+
+    Without either it is absent.
+    """
+    run = await unit.runs.get(admitted.caller.tenant, run_id)
+    if run is None or not admitted.may_read(run.audience):
+        raise absent("run", run_id)
+    admitted.require("review", run.scope)
+    return await trajectory_of(unit, run)
+
+
+async def trajectory_of(unit: Unit, run: Run) -> Trajectory:
+    """Everything recorded of `run`, read in this unit. Whoever calls has authorised it."""
+    events = tuple(await unit.runs.events(run.tenant, run.run_id))
+    return Trajectory(
+        run=run,
+        events=events,
+        outcomes=tuple(await unit.outcomes.of_run(run.tenant, run.run_id)),
+        gaps=tuple(await unit.runs.gaps(run.tenant, run.run_id)),
+        dangling=dangling_causes(events),
+    )
+
+
+def dangling_causes(events: Sequence[Event]) -> tuple[EventUuid, ...]:
+    """Causes that no event of the run answers to, each once, in order of first mention."""
+    there = {event.event_id for event in events}
+    named = (cause for event in events for cause in event.causes)
+    return tuple(dict.fromkeys(cause for cause in named if cause not in there))
