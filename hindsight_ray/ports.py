@@ -237,7 +237,7 @@ class Memories(Protocol):
     async def put(
         self,
         memory: Memory,
-        vector: Vector,
+        vector: Vector | None,
         *,
         key: AudienceKey,
         terms: Mapping[str, int],
@@ -246,6 +246,7 @@ class Memories(Protocol):
     ) -> int:
         """Make this revision current, with its vector and keyword postings; return its change.
 
+        Without a vector the one of the revision before stays: its text is the same.
         Raises `RevisionConflict` unless the revision is the current one plus one (1 if new).
         """
         ...
@@ -299,6 +300,7 @@ class Unit(Protocol):
     stats: MemoryStats
     keys: AudienceKeys
     memories: Memories
+    spaces: EmbeddingSpaces
 
     def step(self) -> AbstractAsyncContextManager[None]:
         """A part of a writing unit (a savepoint): left by an exception, it alone is undone."""

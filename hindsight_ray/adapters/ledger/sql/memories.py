@@ -68,6 +68,7 @@ _AT = (
 _STATE = select(table.c.number, table.c.revision, table.c.status).where(
     table.c.tenant == bindparam("tenant"), table.c.memory_id == bindparam("memory_id")
 )
+_VECTOR = select(memory_vectors.c.vector).where(memory_vectors.c.memory == bindparam("number"))
 _KEY_NUMBER = select(audience_keys.c.number).where(
     audience_keys.c.tenant == bindparam("tenant"), audience_keys.c.key == bindparam("key")
 )
@@ -113,7 +114,7 @@ class SqlMemories:
     async def put(
         self,
         memory: Memory,
-        vector: Vector,
+        vector: Vector | None,
         *,
         key: AudienceKey,
         terms: Mapping[str, int],
@@ -121,7 +122,8 @@ class SqlMemories:
         why: str,
     ) -> int:
         self._work.changed_memories = True
-        return await self._work.do(_put, memory, unit_vector(vector), key, terms, by, why)
+        unit = None if vector is None else unit_vector(vector)
+        return await self._work.do(_put, memory, unit, key, terms, by, why)
 
     async def forget(self, tenant: str, memory_id: str, *, by: str, why: str, at: datetime) -> None:
         self._work.changed_memories = True
@@ -202,15 +204,17 @@ def _at(connection: Connection, tenant: str, refs: Sequence[MemoryRef]) -> dict[
 def _put(
     connection: Connection,
     memory: Memory,
-    vector: Vector,
+    vector: Vector | None,
     key: AudienceKey,
     terms: Mapping[str, int],
     by: str,
     why: str,
 ) -> int:
-    pin_space(connection, memory.embedding_model, len(vector))
     named = {"tenant": memory.tenant, "memory_id": memory.id}
     state = connection.execute(_STATE, named).one_or_none()
+    if vector is None:
+        vector = _kept_vector(connection, memory, None if state is None else state.number)
+    pin_space(connection, memory.embedding_model, len(vector))
     known = 0 if state is None else state.revision
     if memory.revision != known + 1 or (state is not None and state.status == FORGOTTEN):
         raise RevisionConflict(
@@ -239,6 +243,19 @@ def _put(
     _put_routes(connection, number, memory, vector)
     keywords.put(connection, memory.tenant, number, key_number, terms)
     return change
+
+
+def _kept_vector(connection: Connection, memory: Memory, number: int | None) -> Vector:
+    """The vector of the revision before, for a change that leaves the text as it is."""
+    found = connection.execute(_VECTOR, {"number": number}).scalar_one_or_none()
+    if found is None:
+        raise RevisionConflict(
+            f"`memory` {memory.id!r} has no vector yet; put its first revision with one",
+            id=memory.id,
+            current=0,
+            offered=memory.revision,
+        )
+    return np.frombuffer(found, dtype=np.float32)
 
 
 def _columns(memory: Memory, record: str, terms: Mapping[str, int]) -> dict[str, Any]:
