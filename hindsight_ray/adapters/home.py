@@ -120,9 +120,7 @@ def _folder(path: Path | str) -> Path:
 def _locked(folder: Path, kind: int) -> int | None:
     """A descriptor that holds the lock, or None if somebody else's stands against it."""
     path = folder / LOCK_FILE
-    lock = _checked(
-        lambda: os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), folder
-    )
+    lock = _checked(lambda: os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), folder)
     try:
         fcntl.flock(lock, kind | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -66,6 +66,7 @@ class Standing:
     revision: int
     tenant_known: bool
     ticket_revoked: bool
+    settled: bool = True  # False where this transaction changed the policy: nothing to remember yet
 
 
 @dataclass(frozen=True, slots=True)

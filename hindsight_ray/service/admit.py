@@ -69,17 +69,15 @@ async def admit(world: World, unit: Unit, caller: Caller) -> Admitted:
     if access is None:
         index = await policy_index(world, unit, standing.revision)
         access = compile_access(index, caller, now)
-        world.access.keep(caller, access)
+        if standing.settled:
+            world.access.keep_index(index)
+            world.access.keep(caller, access)
     return Admitted(caller, access, now)
 
 
 async def policy_index(world: World, unit: Unit, revision: int) -> PolicyIndex:
     """The index of the policy at `revision`, which must be the one that `unit` sees."""
-    index = world.access.index(revision)
-    if index is None:
-        index = PolicyIndex.of(await unit.policy.current())
-        world.access.keep_index(index)
-    return index
+    return world.access.index(revision) or PolicyIndex.of(await unit.policy.current())
 
 
 async def row_filter(

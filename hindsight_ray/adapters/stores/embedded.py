@@ -113,7 +113,7 @@ class EmbeddedStore:
         with self._guard:
             columns = self._of(tenant, dimension)
             base = columns.base(change)
-            if base == columns.last != change and not private:
+            if base is not None and base == columns.last != change and not private:
                 columns.apply(_changed(connection, tenant, base), change)
                 base = change
             shared = columns.view(base or 0)
@@ -142,11 +142,22 @@ def _changed(connection: Connection, tenant: str, after: int) -> list[Row]:
         labels.setdefault(number, []).append(label)
     return [
         Row(
-            *fields,
-            labels=tuple(labels.get(fields[0], ())),
-            vector=None if vector is None else np.frombuffer(vector, dtype=np.float32),
+            row.number,
+            row.memory_id,
+            row.revision,
+            row.change,
+            row.key,
+            row.scope,
+            row.status,
+            row.type,
+            row.layer,
+            row.task_type,
+            row.created_at,
+            row.expires_at,
+            tuple(labels.get(row.number, ())),
+            None if row.vector is None else np.frombuffer(row.vector, dtype=np.float32),
         )
-        for *fields, vector in connection.execute(_CHANGED_ROWS, asked)
+        for row in connection.execute(_CHANGED_ROWS, asked)
     ]
 
 
@@ -169,10 +180,10 @@ def _best(view: View, rows: Ints, asked: Vector, limit: int) -> list[Near]:
     revisions = view.column("revision")
     found = [
         Near(
-            ref=MemoryRef(id=MemoryUuid(view.ids[row]), revision=int(revisions[row])),
+            ref=MemoryRef(id=MemoryUuid(view.ids[int(row)]), revision=int(revisions[row])),
             similarity=min(1.0, max(-1.0, float(similarity))),
         )
-        for row, similarity in zip(rows.tolist(), exact, strict=True)
+        for row, similarity in zip(rows, exact, strict=True)
     ]
     found.sort(key=lambda near: (-near.similarity, near.ref.id))
     return found[:limit]

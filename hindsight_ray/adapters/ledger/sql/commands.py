@@ -31,7 +31,9 @@ class SqlCommands:
     async def put(
         self, tenant: str, principal: str, command_id: str, digest: str, receipt: str
     ) -> None:
-        await self._work.do(_put_receipt, tenant, principal, command_id, digest, receipt)
+        await self._work.do(
+            _put_receipt, tenant, principal, command_id, digest=digest, receipt=receipt
+        )
 
 
 def _receipt(
@@ -47,6 +49,7 @@ def _put_receipt(
     tenant: str,
     principal: str,
     command_id: str,
+    *,
     digest: str,
     receipt: str,
 ) -> None:

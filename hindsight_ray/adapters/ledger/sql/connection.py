@@ -9,16 +9,17 @@ transaction is ended in the connection's own thread before the next unit gets it
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from typing import Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Engine
-from sqlalchemy.engine import Connection
+from sqlalchemy.engine import Connection, NestedTransaction
 from sqlalchemy.exc import DBAPIError
 
 from hindsight_ray.adapters.ledger.sql import dialect
-from hindsight_ray.errors import Busy, Unavailable
+from hindsight_ray.errors import Busy, StorageFailed, Unavailable
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -49,6 +50,8 @@ class Lane:
                 self._connection = self._engine.connect()
             if not self._connection.in_transaction():
                 dialect.begin(self._connection, write=write)
+            elif dialect.undone(self._connection):
+                raise _undone()
             return job(self._connection, *args, **kwargs)
         except DBAPIError as error:
             known = dialect.translated(error)
@@ -59,8 +62,11 @@ class Lane:
     def commit(self) -> None:
         """Make the transaction durable, if one was begun. In the thread."""
         try:
-            if self._connection is not None and self._connection.in_transaction():
-                self._connection.commit()
+            if self._connection is None or not self._connection.in_transaction():
+                return
+            if dialect.undone(self._connection):
+                raise _undone()
+            self._connection.commit()
         except DBAPIError as error:
             known = dialect.translated(error)
             if known is None:
@@ -155,9 +161,7 @@ class Lanes:
         with self._guard:
             if self._closed:
                 return
-        lanes: list[Lane] = []
-        for _ in range(self._size):
-            lanes.append(await self.take())
+        lanes = [await self.take() for _ in range(self._size)]
         with self._guard:
             self._closed = True
         for lane in lanes:
@@ -172,7 +176,8 @@ class Work:
         self._lane = lane
         self._write = write
         self._open = True
-        self.changed_memories = False  # then its view of them is nobody else's yet
+        self.changed_memories = False  # if so, what it sees of them is nobody else's yet
+        self.changed_policy = False  # likewise
 
     async def do(
         self, job: Callable[Concatenate[Connection, P], R], /, *args: P.args, **kwargs: P.kwargs
@@ -184,6 +189,22 @@ class Work:
             self._lane.submit(self._lane.within, self._write, job, *args, **kwargs)
         )
 
+    @asynccontextmanager
+    async def step(self) -> AsyncGenerator[None]:
+        """A savepoint: left by an exception, what was done in it is undone, and no more."""
+        savepoint = await self.do(_savepoint)
+        try:
+            yield
+        except BaseException:
+            await self._surely(savepoint.rollback)
+            raise
+        await self._surely(savepoint.commit)
+
+    async def _surely(self, job: Callable[[], None]) -> None:
+        """Run `job` even if the caller is cancelled while it waits for it."""
+        done = self._lane.submit(self._lane.within, self._write, lambda _: job())
+        await asyncio.shield(asyncio.wrap_future(done))
+
     async def commit(self) -> None:
         self._open = False
         await asyncio.wrap_future(self._lane.submit(self._lane.commit))
@@ -193,3 +214,13 @@ class Work:
         self._open = False
         lanes, lane = self._lanes, self._lane
         lane.submit(lane.end).add_done_callback(lambda _: lanes.give_back(lane))
+
+
+def _savepoint(connection: Connection) -> NestedTransaction:
+    return connection.begin_nested()
+
+
+def _undone() -> StorageFailed:
+    return StorageFailed(
+        "`ledger` undid this transaction after an earlier failure in it; nothing was acknowledged"
+    )

@@ -56,6 +56,15 @@ def begin(connection: Connection, *, write: bool) -> None:
     connection.begin()
 
 
+def undone(connection: Connection) -> bool:
+    """Whether the database has rolled the open transaction back by itself.
+
+    SQLite does so when the disk is full or fails; what follows would be committed row by row.
+    """
+    raw = connection.connection.driver_connection
+    return isinstance(raw, sqlite3.Connection) and not raw.in_transaction
+
+
 def is_ours(connection: Connection) -> bool:
     """Whether the file is new or was made by this product."""
     mark = connection.exec_driver_sql("PRAGMA application_id").scalar_one()

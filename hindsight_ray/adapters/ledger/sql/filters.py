@@ -1,4 +1,4 @@
-"""How a `RowFilter` becomes SQL: one prepared condition for each shape, lists bound as one value."""
+"""How a `RowFilter` becomes SQL: a prepared condition for each shape, a list as one value."""
 
 import functools
 import json

@@ -68,7 +68,7 @@ def _numbers(connection: Connection, tenant: str, asked: Sequence[str]) -> dict[
     if not asked:
         return {}
     found = connection.execute(_TERMS, {"tenant": tenant, "terms": json.dumps(list(asked))})
-    return {term: number for term, number in found}
+    return dict(found.tuples().all())
 
 
 def put(

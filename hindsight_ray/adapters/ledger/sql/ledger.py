@@ -5,8 +5,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 from sqlalchemy import select
-from sqlalchemy.engine import Connection, NestedTransaction
+from sqlalchemy.engine import Connection
 
+from hindsight_ray import ports
 from hindsight_ray.adapters.ledger.sql import dialect
 from hindsight_ray.adapters.ledger.sql.commands import SqlAudit, SqlCommands, SqlRecalls
 from hindsight_ray.adapters.ledger.sql.connection import Lanes, Work
@@ -27,29 +28,21 @@ class SqlUnit:
 
     def __init__(self, work: Work, known_keys: KnownKeys) -> None:
         self.work = work
-        self.runs = SqlRuns(work)
-        self.outcomes = SqlOutcomes(work)
-        self.reviews = SqlReviews(work)
-        self.layers = SqlLayers(work)
-        self.commands = SqlCommands(work)
-        self.policy = SqlPolicy(work)
-        self.audit = SqlAudit(work)
-        self.recalls = SqlRecalls(work)
-        self.stats = SqlStats(work)
-        self.keys = SqlKeys(work, known_keys)
-        self.memories = SqlMemories(work)
-        self.spaces = SqlSpaces(work)
+        self.runs: ports.RunLog = SqlRuns(work)
+        self.outcomes: ports.OutcomeLog = SqlOutcomes(work)
+        self.reviews: ports.ReviewLog = SqlReviews(work)
+        self.layers: ports.LayerLog = SqlLayers(work)
+        self.commands: ports.CommandLog = SqlCommands(work)
+        self.policy: ports.PolicyLog = SqlPolicy(work)
+        self.audit: ports.AuditLog = SqlAudit(work)
+        self.recalls: ports.RecallLog = SqlRecalls(work)
+        self.stats: ports.MemoryStats = SqlStats(work)
+        self.keys: ports.AudienceKeys = SqlKeys(work, known_keys)
+        self.memories: ports.Memories = SqlMemories(work)
+        self.spaces: ports.EmbeddingSpaces = SqlSpaces(work)
 
-    @asynccontextmanager
-    async def step(self) -> AsyncGenerator[None]:
-        """A savepoint: what is left by an exception is undone, and the unit goes on."""
-        part = await self.work.do(Connection.begin_nested)
-        try:
-            yield
-        except BaseException:
-            await self.work.do(_undo, part)
-            raise
-        await self.work.do(_keep, part)
+    def step(self) -> AbstractAsyncContextManager[None]:
+        return self.work.step()
 
 
 class SqlLedger:
@@ -79,10 +72,10 @@ class SqlLedger:
             raise
         return ledger
 
-    def reading(self) -> AbstractAsyncContextManager[SqlUnit]:
+    def reading(self) -> AbstractAsyncContextManager[ports.Unit]:
         return self._unit(self._readers, write=False)
 
-    def writing(self) -> AbstractAsyncContextManager[SqlUnit]:
+    def writing(self) -> AbstractAsyncContextManager[ports.Unit]:
         return self._unit(self._writer, write=True)
 
     async def close(self) -> None:
@@ -98,14 +91,6 @@ class SqlLedger:
                 await work.commit()
         finally:
             work.end()
-
-
-def _undo(_connection: Connection, part: NestedTransaction) -> None:
-    part.rollback()
-
-
-def _keep(_connection: Connection, part: NestedTransaction) -> None:
-    part.commit()
 
 
 def _is_ready(connection: Connection) -> bool:

@@ -4,7 +4,7 @@ import functools
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, cast
+from typing import Any, Final, Literal, cast
 
 import numpy as np
 from sqlalchemy import Select, bindparam, delete, func, literal, select, update
@@ -32,7 +32,7 @@ from hindsight_ray.domain.rows import AudienceKey, KeywordMatches, RowFilter
 from hindsight_ray.errors import InvalidInput, InvalidVector, NotFound, RevisionConflict
 from hindsight_ray.ports import Vector
 
-FORGOTTEN = "forgotten"
+FORGOTTEN: Final = "forgotten"
 
 _CHANGE = select(change_numbers.c.change).where(change_numbers.c.tenant == bindparam("tenant"))
 _NEXT_CHANGE = dialect.upsert(change_numbers).on_conflict_do_update(
@@ -123,11 +123,11 @@ class SqlMemories:
     ) -> int:
         self._work.changed_memories = True
         unit = None if vector is None else unit_vector(vector)
-        return await self._work.do(_put, memory, unit, key, terms, by, why)
+        return await self._work.do(_put, memory, vector=unit, key=key, terms=terms, by=by, why=why)
 
     async def forget(self, tenant: str, memory_id: str, *, by: str, why: str, at: datetime) -> None:
         self._work.changed_memories = True
-        await self._work.do(_forget, tenant, memory_id, by, why, at)
+        await self._work.do(_forget, tenant, memory_id, by=by, why=why, at=at)
 
     async def history(self, tenant: str, memory_id: str) -> Sequence[RevisionNote]:
         return await self._work.do(_history, tenant, memory_id)
@@ -204,6 +204,7 @@ def _at(connection: Connection, tenant: str, refs: Sequence[MemoryRef]) -> dict[
 def _put(
     connection: Connection,
     memory: Memory,
+    *,
     vector: Vector | None,
     key: AudienceKey,
     terms: Mapping[str, int],
@@ -239,7 +240,15 @@ def _put(
         number = state.number
         connection.execute(update(table).where(table.c.number == number), columns)
         _drop_routes(connection, number)
-    _note(connection, number, memory.revision, memory.updated_at, by, why, memory.status, record)
+    note = RevisionNote(
+        revision=memory.revision,
+        at=memory.updated_at,
+        by=by,
+        why=why,
+        status=memory.status,
+        content=record,
+    )
+    _note(connection, number, note)
     _put_routes(connection, number, memory, vector)
     keywords.put(connection, memory.tenant, number, key_number, terms)
     return change
@@ -275,26 +284,18 @@ def _columns(memory: Memory, record: str, terms: Mapping[str, int]) -> dict[str,
     }
 
 
-def _note(
-    connection: Connection,
-    number: int,
-    revision: int,
-    at: datetime,
-    by: str,
-    why: str,
-    status: str,
-    record: str | None,
-) -> None:
+def _note(connection: Connection, number: int, note: RevisionNote) -> None:
+    """Add to the history. `note.content` is here the whole record, so that it can be had again."""
     connection.execute(
         memory_revisions.insert(),
         {
             "memory": number,
-            "revision": revision,
-            "at": micros(at),
-            "by": by,
-            "why": why,
-            "status": status,
-            "record": record,
+            "revision": note.revision,
+            "at": micros(note.at),
+            "by": note.by,
+            "why": note.why,
+            "status": note.status,
+            "record": note.content,
         },
     )
 
@@ -319,7 +320,7 @@ def _put_routes(connection: Connection, number: int, memory: Memory, vector: Vec
 
 
 def _forget(
-    connection: Connection, tenant: str, memory_id: str, by: str, why: str, at: datetime
+    connection: Connection, tenant: str, memory_id: str, *, by: str, why: str, at: datetime
 ) -> None:
     state = connection.execute(_STATE, {"tenant": tenant, "memory_id": memory_id}).one_or_none()
     if state is None or state.status == FORGOTTEN:
@@ -338,7 +339,10 @@ def _forget(
             "length": 0,
         },
     )
-    _note(connection, state.number, state.revision + 1, at, by, why, FORGOTTEN, None)
+    note = RevisionNote(
+        revision=state.revision + 1, at=at, by=by, why=why, status=FORGOTTEN, content=None
+    )
+    _note(connection, state.number, note)
     _drop_routes(connection, state.number)
     keywords.drop(connection, state.number)
     connection.execute(

@@ -134,7 +134,7 @@ class SqlLayers:
     async def add_to_window(
         self, tenant: str, principal: str, session: str, line: str, *, keep: int
     ) -> None:
-        await self._work.do(_add_to_window, tenant, principal, session, line, keep)
+        await self._work.do(_add_to_window, tenant, principal, session, line, keep=keep)
 
 
 def _working(connection: Connection, tenant: str, run_id: str, agent: str) -> WorkingState | None:
@@ -183,7 +183,7 @@ def _window(connection: Connection, tenant: str, principal: str, session: str) -
 
 
 def _add_to_window(
-    connection: Connection, tenant: str, principal: str, session: str, line: str, keep: int
+    connection: Connection, tenant: str, principal: str, session: str, line: str, *, keep: int
 ) -> None:
     mine = (
         window_lines.c.tenant == tenant,

@@ -42,7 +42,8 @@ class SqlPolicy:
         self._work = work
 
     async def standing(self, tenant: str, ticket_id: str) -> Standing:
-        return await self._work.do(_standing, tenant, ticket_id)
+        settled = not self._work.changed_policy
+        return await self._work.do(_standing, tenant, ticket_id, settled)
 
     async def current(self) -> Policy:
         return await self._work.do(_current)
@@ -50,6 +51,7 @@ class SqlPolicy:
     async def replace(
         self, rules: Iterable[Rule], memberships: Iterable[Membership], at: datetime
     ) -> int:
+        self._work.changed_policy = True
         return await self._work.do(
             _replace,
             [rule.model_dump_json() for rule in rules],
@@ -63,13 +65,19 @@ class SqlPolicy:
         return await self._work.do(_tenants)
 
     async def revoke_ticket(self, ticket_id: str, at: datetime) -> int:
+        self._work.changed_policy = True
         return await self._work.do(_revoke_ticket, ticket_id, at)
 
 
-def _standing(connection: Connection, tenant: str, ticket_id: str) -> Standing:
+def _standing(connection: Connection, tenant: str, ticket_id: str, settled: bool) -> Standing:
     asked = {"tenant": tenant, "ticket_id": ticket_id}
     revision, known, revoked = connection.execute(_STANDING, asked).one()
-    return Standing(revision=revision or 0, tenant_known=bool(known), ticket_revoked=bool(revoked))
+    return Standing(
+        revision=revision or 0,
+        tenant_known=bool(known),
+        ticket_revoked=bool(revoked),
+        settled=settled,
+    )
 
 
 def _current(connection: Connection) -> Policy:

@@ -212,9 +212,7 @@ def _unknown(connection: Connection, tenant: str, run: int, rows: Sequence[_Row]
     """The rows that are not stored yet. Raises `EventConflict` if one contradicts what is."""
     ids = json.dumps([row[5] for row in rows])
     asked = {"tenant": tenant, "ids": ids}
-    records: dict[str, str] = {
-        event_id: record for event_id, record in connection.execute(_KNOWN_IDS, asked)
-    }
+    records = dict(connection.execute(_KNOWN_IDS, asked).tuples().all())
     places: set[tuple[str, str, int]] = set()
     for agent, incarnation in {(row[1], row[2]) for row in rows}:
         seqs = json.dumps([row[3] for row in rows if row[1:3] == (agent, incarnation)])
