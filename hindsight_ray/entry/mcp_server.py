@@ -179,7 +179,7 @@ class Tools:
 
 def _refuse_unknown(context: Context[Any, Any], known: Mapping[str, object]) -> None:
     """An argument that no tool has (a tenant, say) is refused, not passed over in silence."""
-    given = (context.request_context.params or {}).get("arguments") or {}
+    given: Mapping[str, object] = (context.request_context.params or {}).get("arguments") or {}
     unknown = sorted(set(given) - set(known))
     if unknown:
         raise InvalidInput(f"`{unknown[0]}` is no argument of this tool", field=unknown[0])

@@ -5,14 +5,14 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-import hindsight_ray as hr
+from hindsight_ray import compose
 from hindsight_ray.client.hindsight import Hindsight
-from hindsight_ray.client.memory import CallerMemory
+from hindsight_ray.client.memory import Memory
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.base import build
 from hindsight_ray.entry.cli.options import Asked
 from hindsight_ray.entry.cli.show import note
-from hindsight_ray.errors import InvalidSettings
+from hindsight_ray.errors import Unavailable
 
 TICKET_LIFETIME_S = 600  # one command's ticket; nobody else ever sees it
 
@@ -21,19 +21,19 @@ TICKET_LIFETIME_S = 600  # one command's ticket; nobody else ever sees it
 async def opened(asked: Asked) -> AsyncGenerator[Hindsight]:
     """The memory that `--home` or `--address` names."""
     if asked.address is not None:
-        if asked.home is not None:
-            raise InvalidSettings("`--home` and `--address` exclude each other; name one place")
-        async with hr.connect(address=asked.address) as hindsight:
+        if await compose.status(asked.address) is None:
+            raise Unavailable(f"no deployment runs at `--address {asked.address}`; see `up`")
+        async with compose.connect(asked.address, asked.home) as hindsight:
             yield hindsight
         return
     folder = asked.folder
     if not folder.exists():
         note(f"a new memory begins in {folder}")
-    async with hr.open(folder) as hindsight:
+    async with compose.open(folder) as hindsight:
         yield hindsight
 
 
-async def caller_memory(hindsight: Hindsight, asked: Asked) -> CallerMemory:
+async def caller_memory(hindsight: Hindsight, asked: Asked) -> Memory:
     """The memory of who asks: by the given ticket, else one for the names, else the operator's."""
     if asked.ticket is not None:
         return hindsight.as_caller(asked.ticket)
@@ -58,7 +58,7 @@ async def ask_as_operator(asked: Asked, kind: type[c.Command], fields: Mapping[s
         return await operator_memory(hindsight, asked).ask(command)
 
 
-def operator_memory(hindsight: Hindsight, asked: Asked) -> CallerMemory:
+def operator_memory(hindsight: Hindsight, asked: Asked) -> Memory:
     """The memory of the given ticket's holder, else of the tenant's operator."""
     if asked.ticket is not None:
         return hindsight.as_caller(asked.ticket)

