@@ -7,14 +7,13 @@ files. Nothing is read at import.
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 
+from hindsight_ray.adapters.home import SETTINGS_FILE
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import HindsightError, InvalidSettings
-
-SETTINGS_FILE = "settings.json"
 
 
 def load_settings(home: Path, overrides: Mapping[str, object] | None = None) -> Settings:
@@ -41,10 +40,14 @@ def build_settings(fields: Mapping[str, object]) -> Settings:
         raise InvalidSettings(error.message, **error.details) from None
 
 
-def keep_settings(home: Path, settings: Settings) -> None:
-    """Write what differs from the defaults to the home's `settings.json`."""
+def keep_settings(home: Path, settings: Settings, *, prefix: str = "") -> None:
+    """Write what differs from the defaults, of the settings that start with `prefix`, to the home.
+
+    What the home's `settings.json` says of others stays.
+    """
     fields = settings.model_dump(mode="json", exclude_defaults=True)
-    text = json.dumps(fields, indent=2, sort_keys=True)
+    chosen = {name: value for name, value in fields.items() if name.startswith(prefix)}
+    text = json.dumps({**_kept(home), **chosen}, indent=2, sort_keys=True)
     (home / SETTINGS_FILE).write_text(text + "\n", encoding="utf-8")
 
 
@@ -62,7 +65,7 @@ def _kept(home: Path) -> dict[str, Any]:
         raise InvalidSettings(f"`{path}` is not JSON: {error}", path=str(path)) from None
     if not isinstance(fields, dict):
         raise InvalidSettings(f"`{path}` must hold one JSON object", path=str(path))
-    return fields
+    return cast("dict[str, Any]", fields)
 
 
 def _known() -> str:

@@ -1,4 +1,4 @@
-"""The authority: the root of a deployment. Holds the home and the operator key, and writes policy."""
+"""The authority: root of a deployment. Holds the home and the operator key, writes policy."""
 
 import asyncio
 from collections.abc import Callable

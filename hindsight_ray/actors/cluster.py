@@ -8,23 +8,27 @@ own token (`~/.ray/auth_token`), unless `RAY_AUTH_MODE` says otherwise.
 """
 
 import asyncio
+import importlib
 import logging
 import os
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import ray
-from ray._private import ray_constants  # these two have no public name
-from ray._private.authentication import authentication_token_setup as ray_token
 
 from hindsight_ray.actors.roles import NAMESPACE
 from hindsight_ray.errors import InvalidSettings, Unavailable
+
+_ray: Any = ray  # typed in part only
+_constants: Any = importlib.import_module("ray._private.ray_constants")  # no public names
+_token: Any = importlib.import_module("ray._private.authentication.authentication_token_setup")
 
 _ALONE = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -41,16 +45,27 @@ _END_WAIT_S = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """This process's tie to a cluster. `ours` if it started the cluster for itself."""
+    """This process's tie to a cluster: made by this call or before, the cluster `ours` or not."""
 
     address: str
     node_id: str
+    made: bool
     ours: bool
 
     def leave(self) -> None:
-        """End the cluster if it was started for this process alone."""
-        if self.ours:
-            ray.shutdown()
+        """Undo the tie if it was made here; a cluster of this process alone ends with that."""
+        if self.made:
+            _ray.shutdown()
+
+
+def is_part_of_one() -> bool:
+    """Whether this process belongs to a cluster: as a driver, or as an actor's or task's."""
+    return ray.is_initialized()
+
+
+def leave() -> None:
+    """Part from the cluster."""
+    _ray.shutdown()
 
 
 def attach(address: str | None) -> Attached:
@@ -60,12 +75,12 @@ def attach(address: str | None) -> Attached:
     which. Raises `Unavailable` if nothing answers at the address.
     """
     if ray.is_initialized():
-        return _attached(ours=False)
+        return _attached(made=False, ours=False)
     with _alone():
         _use_token(make=address is None)
         try:
             if address is None:
-                ray.init(
+                _ray.init(
                     address="local",
                     namespace=NAMESPACE,
                     include_dashboard=False,
@@ -75,7 +90,7 @@ def attach(address: str | None) -> Attached:
                     object_store_memory=_STORE_BYTES,
                 )
             else:
-                ray.init(
+                _ray.init(
                     address=address,
                     namespace=NAMESPACE,
                     log_to_driver=False,
@@ -87,7 +102,7 @@ def attach(address: str | None) -> Attached:
             ) from None
         except ValueError as error:
             raise InvalidSettings(f"`address` {address!r} is not usable: {error}") from None
-    return _attached(ours=address is None)
+    return _attached(made=True, ours=address is None)
 
 
 def start_lasting(home: Path) -> tuple[str, int]:
@@ -139,21 +154,21 @@ async def end_lasting(pid: int) -> None:
     raise Unavailable(f"Ray's head process {pid} does not end")
 
 
-def _attached(*, ours: bool) -> Attached:
-    context = ray.get_runtime_context()
-    return Attached(context.gcs_address, context.get_node_id(), ours)
+def _attached(*, made: bool, ours: bool) -> Attached:
+    context = _ray.get_runtime_context()
+    return Attached(context.gcs_address, context.get_node_id(), made, ours)
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
+def _alone() -> Generator[None]:
     before = {name: os.environ.get(name) for name in _ALONE}
-    switch = ray_constants.ENABLE_RAY_CLUSTER
+    switch = _constants.ENABLE_RAY_CLUSTER
     os.environ.update(_ALONE)
-    ray_constants.ENABLE_RAY_CLUSTER = False
+    _constants.ENABLE_RAY_CLUSTER = False
     try:
         yield
     finally:
-        ray_constants.ENABLE_RAY_CLUSTER = switch
+        _constants.ENABLE_RAY_CLUSTER = switch
         for name, value in before.items():
             if value is None:
                 os.environ.pop(name, None)
@@ -163,14 +178,14 @@ def _alone() -> Iterator[None]:
 
 def _use_token(*, make: bool) -> None:
     """Have this process and what it starts speak with Ray's token, if there is one or `make`."""
-    logging.getLogger(ray_token.__name__).setLevel(logging.ERROR)  # it announces each use
+    logging.getLogger(_token.__name__).setLevel(logging.ERROR)  # it announces each use
     if "RAY_AUTH_MODE" in os.environ:
         return
-    if make and not ray_token.AuthenticationTokenLoader.instance().has_token(ignore_auth_mode=True):
-        ray_token.generate_and_save_token()
+    if make and not _token.AuthenticationTokenLoader.instance().has_token(ignore_auth_mode=True):
+        _token.generate_and_save_token()
         (Path.home() / ".ray" / "auth_token").chmod(0o600)
-        ray_token.AuthenticationTokenLoader.instance().reset_cache()
-    ray_token.maybe_enable_token_auth_if_token_available(warn_if_disabled=False)
+        _token.AuthenticationTokenLoader.instance().reset_cache()
+    _token.maybe_enable_token_auth_if_token_available(warn_if_disabled=False)
 
 
 def _free_port() -> int:

@@ -21,6 +21,8 @@ from hindsight_ray.actors.reviewer import Reviewer
 from hindsight_ray.actors.roles import NAMESPACE, actor_name
 from hindsight_ray.errors import HindsightError, Unavailable
 
+_ray: Any = ray  # typed in part only
+
 AUTHORITY = actor_name("authority", 0)
 _CALLS_AT_ONCE = 1_000
 _ANSWER_WAIT_S = 10.0
@@ -101,7 +103,7 @@ def _start(name: str, kind: type[Any], plan: Plan, *arguments: Any) -> bool:
     if _handle(name) is not None:
         return False
     try:
-        ray.remote(kind).options(**options).remote(*arguments)
+        _ray.remote(kind).options(**options).remote(*arguments)
     except ActorAlreadyExistsError:
         return False
     return True
@@ -109,7 +111,7 @@ def _start(name: str, kind: type[Any], plan: Plan, *arguments: Any) -> bool:
 
 def _handle(name: str) -> ActorHandle[Any] | None:
     try:
-        return ray.get_actor(name, namespace=NAMESPACE)
+        return _ray.get_actor(name, namespace=NAMESPACE)
     except ValueError:
         return None
 
@@ -144,7 +146,7 @@ async def _awaited(reference: Any) -> Any:
 def _kill(name: str) -> None:
     handle = _handle(name)
     if handle is not None:
-        ray.kill(handle, no_restart=True)
+        _ray.kill(handle, no_restart=True)
 
 
 async def _gone(names: tuple[str, ...]) -> None:

@@ -15,6 +15,8 @@ from ray.exceptions import RayActorError, RayError, RayTaskError
 from hindsight_ray.actors.roles import NAMESPACE
 from hindsight_ray.errors import HindsightError, Unavailable
 
+_ray: Any = ray  # typed in part only
+
 ATTEMPTS_MAX = 9
 _PAUSE_FIRST_S = 0.1
 _PAUSE_MAX_S = 4.0  # nine attempts wait 21 s: several times what a restart takes
@@ -61,7 +63,7 @@ class Reach:
     def _handle(self, name: str) -> ActorHandle[Any]:
         if name not in self._handles:
             try:
-                self._handles[name] = ray.get_actor(name, namespace=NAMESPACE)
+                self._handles[name] = _ray.get_actor(name, namespace=NAMESPACE)
             except ValueError:
                 raise _Absent from None
         return self._handles[name]

@@ -15,11 +15,14 @@ _NAMES = (actor_name("models", 0),)
 
 
 class RemoteEmbedder:
-    """An `Embedder` whose model lives in the `Models` actor. Raises `Unavailable` without it."""
+    """An `Embedder` whose model lives in the `Models` actor. Raises `Unavailable` without it.
 
-    def __init__(self, space: EmbeddingSpace, reach: Reach) -> None:
+    The space is known from the settings, so nothing waits for the model before the first text.
+    """
+
+    def __init__(self, space: EmbeddingSpace) -> None:
         self._space = space
-        self._reach = reach
+        self._reach = Reach()
 
     @property
     def space(self) -> EmbeddingSpace:
@@ -31,10 +34,3 @@ class RemoteEmbedder:
 
         # Ray hands arrays out read-only; callers may not expect that.
         return np.array(await self._reach.ask(_NAMES, invoke), dtype=np.float32)
-
-
-async def remote_embedder() -> RemoteEmbedder:
-    """Ask the models for their space, and return an embedder that speaks for them."""
-    reach = Reach()
-    space = await reach.ask(_NAMES, lambda models: models.space.remote())
-    return RemoteEmbedder(space, reach)

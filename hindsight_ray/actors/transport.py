@@ -1,5 +1,6 @@
 """The client's way to a deployment: each command to the actor that answers it."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ray.actor import ActorHandle
@@ -21,8 +22,9 @@ class RayTransport:
       role where there is one; every command that is sent again has one effect.
     """
 
-    def __init__(self, crew: Crew) -> None:
+    def __init__(self, crew: Crew, leave: Callable[[], Awaitable[None]]) -> None:
         self._crew = crew
+        self._leave = leave
         self._reach = Reach()
 
     async def call(self, token: str, command: c.Command) -> Any:
@@ -40,7 +42,8 @@ class RayTransport:
         return await self._reach.ask(names, invoke, repeatable=repeatable)
 
     async def close(self) -> None:
-        """Nothing to let go of: the actors belong to the deployment."""
+        """Part from the cluster as far as this client came to it; the deployment stays."""
+        await self._leave()
 
     def _names(self, role: Role, token: str, command: c.Command) -> tuple[str, ...]:
         """The preferred actor first. An agent keeps its host, a ticket its broker."""

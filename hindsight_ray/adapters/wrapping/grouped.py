@@ -7,7 +7,7 @@ is the commit itself, which on a disk costs more than the rows.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -47,7 +47,7 @@ class GroupedLedger:
         return self._inner.reading()
 
     @asynccontextmanager
-    async def writing(self) -> AsyncIterator[Unit]:
+    async def writing(self) -> AsyncGenerator[Unit]:
         turn = self._queued()
         try:
             unit = await turn.unit

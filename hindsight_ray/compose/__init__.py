@@ -1,0 +1,80 @@
+"""Which adapter stands behind which port: the one place that knows.
+
+`open` makes everything in this process (`embedded.py`); `connect` starts or joins a deployment on
+Ray (`on_ray.py`). Ray is imported when `connect`, `up`, `down` or `status` is called and not
+before; a model when the first text is embedded.
+"""
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hindsight_ray.client import hindsight, sync
+from hindsight_ray.client.hindsight import Hindsight
+from hindsight_ray.client.opening import Opening
+from hindsight_ray.client.sync import Synchronous
+from hindsight_ray.compose.embedded import connection
+
+if TYPE_CHECKING:
+    from hindsight_ray.actors.plan import Deployed
+
+
+def open(home: str | Path, **settings: object) -> Opening[Hindsight]:  # noqa: A001 - the public name
+    """The memory kept in the folder `home`, all of it in this process.
+
+    The folder is made if it is not there. Several processes may share one. Raises `HomeInUse` if
+    a deployment owns it, `InvalidSettings`, `HomeInvalid`, `SpaceMismatch`.
+    """
+    return hindsight.opening(lambda _loop: connection(Path(home), settings))
+
+
+def open_sync(home: str | Path, **settings: object) -> Synchronous:
+    """`open` without `await`."""
+    return sync.opened(lambda _loop: connection(Path(home), settings))
+
+
+def connect(
+    address: str | None = None, home: str | Path | None = None, **settings: object
+) -> Opening[Hindsight]:
+    """The memory of a deployment on Ray, which is started if there is none.
+
+    Inside an actor or task this finds the deployment of the same cluster and costs no process.
+    Without an address it joins the deployment that holds `home` (by default `./memory`), or starts
+    a cluster on this machine that ends when the client is closed. Raises `HomeInUse` if the home is
+    open in an embedded process, `InvalidSettings` for what contradicts a running deployment,
+    `Unavailable` if nothing answers at the address.
+    """
+    return hindsight.opening(lambda _loop: _on_ray().connection(address, _path(home), settings))
+
+
+def connect_sync(
+    address: str | None = None, home: str | Path | None = None, **settings: object
+) -> Synchronous:
+    """`connect` without `await`."""
+    return sync.opened(lambda _loop: _on_ray().connection(address, _path(home), settings))
+
+
+async def up(home: str | Path, **settings: object) -> "Deployed":
+    """Start a deployment over `home` that outlives this process, or return the one that runs.
+
+    Its cluster listens on loopback alone. Ended by `down`.
+    """
+    return await _on_ray().up(_path(home), settings)
+
+
+async def status(address: str | None = None, home: str | Path | None = None) -> "Deployed | None":
+    """The deployment with its actors' process ids, or None if there is none. Starts nothing."""
+    return await _on_ray().status(address, _path(home))
+
+
+async def down(address: str | None = None, home: str | Path | None = None) -> bool:
+    """Drain and end the deployment, and its cluster if `up` started it. False if there is none."""
+    return await _on_ray().down(address, _path(home))
+
+
+def _on_ray() -> Any:
+    return importlib.import_module("hindsight_ray.compose.on_ray")
+
+
+def _path(home: str | Path | None) -> Path | None:
+    return None if home is None else Path(home).expanduser().absolute()

@@ -1,0 +1,215 @@
+"""A deployment on Ray: what its processes are made of, and how a client comes to it.
+
+Imported by `compose` when a deployment is asked for, since Ray takes a second to import.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+from hindsight_ray.actors import cluster, deployment
+from hindsight_ray.actors.cluster import Attached
+from hindsight_ray.actors.plan import Deployed, Plan
+from hindsight_ray.actors.remote_models import RemoteEmbedder
+from hindsight_ray.actors.transport import RayTransport
+from hindsight_ray.adapters.clock import SystemClock, SystemIds
+from hindsight_ray.adapters.home import Home, deployment_address
+from hindsight_ray.adapters.models.remembered import RememberingEmbedder
+from hindsight_ray.adapters.policy.operator import (
+    OPERATOR,
+    OperatorTickets,
+    holds_operator_key,
+)
+from hindsight_ray.adapters.policy.tickets import create_operator_key, load_signer, load_verifier
+from hindsight_ray.adapters.starting import forget_head, note_head, noted_head, starting
+from hindsight_ray.adapters.wrapping.grouped import GroupedLedger
+from hindsight_ray.client.transport import Connection
+from hindsight_ray.compose.embedded import (
+    assembled,
+    embedder_of,
+    home_default,
+    ledger_of,
+    prepare,
+    settings_of,
+)
+from hindsight_ray.domain.base import build
+from hindsight_ray.domain.caller import TicketRequest
+from hindsight_ray.domain.commands import IssueTicket
+from hindsight_ray.domain.settings import Settings
+from hindsight_ray.errors import InvalidSettings, Unavailable
+from hindsight_ray.ports import Clock, Embedder
+from hindsight_ray.service.world import Opened
+
+
+async def connection(
+    address: str | None, home: Path | None, given: Mapping[str, object]
+) -> Connection:
+    """Join the deployment that is meant, or start it, and return the way to it."""
+    if address is not None or cluster.is_part_of_one():
+        return await _through(cluster.attach(address), home, given)
+    async with starting(home or home_default()) as running:
+        return await _through(cluster.attach(running), home, given)
+
+
+async def up(home: Path | None, given: Mapping[str, object]) -> Deployed:
+    """The deployment over `home`, started to outlive this process unless it runs already."""
+    path = home or home_default()
+    async with starting(path) as running:
+        if running is not None:
+            return await _watched(running)
+        address, head = cluster.start_lasting(path)
+        try:
+            await cluster.wait_until_up(address, head)
+            tie = cluster.attach(address)
+            await deployment.bring_up(_plan(path, settings_of(path, given), tie))
+            note_head(path, head)
+            return await _watched(address)
+        except BaseException:
+            cluster.leave()
+            await cluster.end_lasting(head)
+            raise
+
+
+async def status(address: str | None, home: Path | None) -> Deployed | None:
+    """The deployment with its actors' process ids, or None if there is none. Starts nothing."""
+    where = address or deployment_address(home or home_default())
+    return None if where is None else await _watched(where)
+
+
+async def down(address: str | None, home: Path | None) -> bool:
+    """Drain and end the deployment, and its cluster if `up` started it. False if there is none."""
+    where = address or deployment_address(home or home_default())
+    if where is None:
+        return False
+    cluster.attach(where)
+    found = await deployment.find()
+    if found is None:
+        return False
+    await deployment.take_down()
+    head = noted_head(Path(found.home))
+    if head is not None:
+        cluster.leave()
+        await cluster.end_lasting(head)
+        forget_head(Path(found.home))
+    return True
+
+
+async def _watched(address: str) -> Deployed:
+    cluster.attach(address)
+    found = await deployment.watch()
+    if found is None:
+        raise Unavailable(f"there is no deployment at {address!r}; `hindsight-ray up` starts one")
+    return found
+
+
+async def _through(tie: Attached, home: Path | None, given: Mapping[str, object]) -> Connection:
+    """The connection over this cluster's deployment, which is started if there is none."""
+    try:
+        deployed = await deployment.find()
+        if deployed is None:
+            path = home or home_default()
+            deployed = await deployment.bring_up(_plan(path, settings_of(path, given), tie))
+        _check_same(deployed, tie, home, given)
+    except BaseException:
+        tie.leave()
+        raise
+
+    async def leave() -> None:
+        if tie.ours:
+            await deployment.take_down()
+        tie.leave()
+
+    transport = RayTransport(deployed.crew, leave)
+    clock = SystemClock()
+    operator = _operator(deployed, tie, transport, clock)
+    return Connection(transport, deployed.settings, clock, SystemIds(), operator)
+
+
+def _operator(
+    deployed: Deployed, tie: Attached, transport: RayTransport, clock: Clock
+) -> OperatorTickets | None:
+    """The operator's tickets where its key can be read: on the home's node, by its owner."""
+    home = Path(deployed.home)
+    if tie.node_id != deployed.node_id or not holds_operator_key(home):
+        return None
+
+    async def make_known(tenant: str, token: str) -> None:
+        request = build(TicketRequest, {"tenant": tenant, "agent": OPERATOR, "lifetime_s": 60})
+        await transport.call(token, IssueTicket(request=request))
+
+    return OperatorTickets(load_signer(home), clock, make_known)
+
+
+def _check_same(
+    deployed: Deployed, tie: Attached, home: Path | None, given: Mapping[str, object]
+) -> None:
+    if home is not None and str(home) != deployed.home:
+        raise InvalidSettings(
+            f"`home` {str(home)!r} is not that of the deployment at {deployed.address}, which is"
+            f" {deployed.home!r}; a cluster has one deployment",
+            home=deployed.home,
+        )
+    if home is not None and tie.node_id != deployed.node_id:
+        raise InvalidSettings(
+            f"`home` {str(home)!r} is a SQLite home on node {deployed.node_id} alone, and this is"
+            f" node {tie.node_id}; leave `home` out to use the deployment from here",
+            node=deployed.node_id,
+        )
+    for name, value in given.items():
+        running = getattr(deployed.settings, name, None)
+        if value is not None and value != running:
+            raise InvalidSettings(
+                f"`{name}` is {running!r} in the running deployment, not {value!r}; stop it with"
+                " `hindsight-ray down` to start it otherwise",
+                setting=name,
+            )
+
+
+def _plan(path: Path, settings: Settings, tie: Attached) -> Plan:
+    return Plan(
+        home=str(path),
+        address=tie.address,
+        node_id=tie.node_id,
+        settings=settings,
+        seize=partial(_seize, path, tie.address),
+        authority_world=partial(_authority_world, path, settings),
+        broker_world=partial(_broker_world, path, settings),
+        recorder_world=partial(_recorder_world, path, settings),
+        embedder=partial(_own_embedder, settings),
+    )
+
+
+# What follows runs inside the actors: Ray calls it again whenever it restarts one.
+
+
+def _seize(path: Path, address: str) -> Callable[[], None]:
+    return Home.deployed(path, address).release
+
+
+async def _authority_world(path: Path, settings: Settings) -> Opened:
+    create_operator_key(path)
+    ledger = await ledger_of(path, settings)
+    try:
+        await prepare(ledger, embedder_of(settings).space)
+        return assembled(ledger, _remote_embedder(settings), load_signer(path), settings)
+    except BaseException:
+        await ledger.close()
+        raise
+
+
+async def _broker_world(path: Path, settings: Settings) -> Opened:
+    ledger = await ledger_of(path, settings)
+    return assembled(ledger, _remote_embedder(settings), load_verifier(path), settings)
+
+
+async def _recorder_world(path: Path, settings: Settings) -> Opened:
+    ledger = GroupedLedger(await ledger_of(path, settings))
+    return assembled(ledger, _remote_embedder(settings), load_verifier(path), settings)
+
+
+async def _own_embedder(settings: Settings) -> Embedder:
+    return embedder_of(settings)
+
+
+def _remote_embedder(settings: Settings) -> Embedder:
+    return RememberingEmbedder(RemoteEmbedder(embedder_of(settings).space))
