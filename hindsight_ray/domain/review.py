@@ -50,12 +50,17 @@ class Review(Value):
 
 
 class ReviewReport(Value):
-    """What a review did. Ids are only those that whoever started it may read."""
+    """What a review did. Ids are only those that whoever started it may read.
+
+    `stored` were added by this review; `known` say the same and were there before, be it from a
+    review of the same trajectory or from another run. `refused` lessons met a policy or a limit.
+    """
 
     run_id: RunId
     kind: ReviewKind | None  # None: no trigger fired, nothing was reviewed
     triggers: tuple[Trigger, ...]
     claims: int = 0
     stored: tuple[MemoryId, ...] = ()
+    known: tuple[MemoryId, ...] = ()
     duplicates: int = 0
     rejected: tuple[str, ...] = ()

@@ -1,0 +1,196 @@
+"""What led to the outcome, as far as the recorded edges say? The first and weakest form of credit.
+
+The outcome hangs on the run's *ends*: tool calls that worked, messages and decisions that no event
+cites, that themselves rest on something recorded, and that nobody took back. An event without any
+edge is no end: it consumed nothing and fed nothing. A failed call that nobody cites had no effect.
+Every end counts, not the last alone, since of two agents who finish side by side both may have
+mattered: the slice is rather too wide than too narrow. The slice is the ends and their ancestors.
+
+Credit divides the outcome equally over the decisions of the slice. That is a statement about
+structure, not about causes, so every interval reaches from nothing to the whole outcome. A decision
+outside the slice gets exactly zero only if every edge was observed and nothing is missing;
+otherwise it stays a player, since an edge that nobody recorded may lead from it to an end.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from hindsight_ray.core.attribution.shares import equal_shares
+from hindsight_ray.core.steps import Steps, failed, shortened
+from hindsight_ray.domain.credit import Abstained, Attribution, Coverage, Credit, Target
+from hindsight_ray.domain.event import Event, MemoryRef
+from hindsight_ray.domain.run import Outcome, Trajectory
+
+METHOD = "provenance"
+_END_KINDS = ("tool", "message", "decision")
+
+
+def provenance(trajectory: Trajectory, memories: Mapping[MemoryRef, str]) -> Attribution:
+    """Credit by structure, or an abstention with its reason.
+
+    `memories` are the texts of the memories that the reader may read; others are left out.
+    """
+    steps = Steps(trajectory.events)
+    outcome = ruling_outcome(trajectory.outcomes)
+    value = outcome.value if outcome is not None else None
+    cyclic = steps.has_cycle()
+    behind = frozenset[str]() if cyclic else steps.ancestors(_ends(steps))
+    coverage = _coverage(trajectory, steps, len(behind))
+    suspects = () if cyclic else _suspects(trajectory, steps)
+    decisions = [event for event in steps.events if event.kind == "decision"]
+    unled = coverage.complete and not any(event.event_id in behind for event in decisions)
+    reason = _why_not(value, steps, cyclic=cyclic, unled=unled)
+    base = Attribution(
+        run_id=trajectory.run.run_id,
+        outcome=value,
+        method=METHOD,
+        coverage=coverage,
+        suspects=suspects,
+        memories=_memories(steps, behind, memories),
+    )
+    if reason is not None or value is None:
+        abstained = Abstained(method=METHOD, reason=reason or "no outcome is known")
+        return base.model_copy(update={"abstained": abstained})
+    shares = _credits(value, decisions, behind, complete=coverage.complete)
+    return base.model_copy(update={"credits": shares})
+
+
+def ruling_outcome(outcomes: tuple[Outcome, ...]) -> Outcome | None:
+    """The outcome that counts: the latest by an evaluator who took no part, else the latest."""
+    latest = sorted(outcomes, key=lambda outcome: outcome.at)
+    outside = [outcome for outcome in latest if outcome.evaluates and not outcome.participant]
+    return (outside or latest or [None])[-1]
+
+
+def by_agent(shares: Iterable[Credit], events: Iterable[Event]) -> tuple[Credit, ...]:
+    """Credits of decisions summed for each agent, in order of appearance. They sum the same."""
+    agent_of = {str(event.event_id): str(event.agent) for event in events}
+    sums: dict[str, list[Credit]] = {}
+    for credit in shares:
+        if credit.target.kind == "event" and credit.target.id in agent_of:
+            sums.setdefault(agent_of[credit.target.id], []).append(credit)
+    return tuple(
+        Credit(
+            target=Target(kind="agent", id=agent, label=agent),
+            value=sum(credit.value for credit in own),
+            low=min(credit.low for credit in own),
+            high=max(credit.high for credit in own),
+            method=own[0].method,
+            evidence=own[0].evidence,
+        )
+        for agent, own in sums.items()
+    )
+
+
+def _ends(steps: Steps) -> list[str]:
+    return [
+        event.event_id
+        for event in steps.events
+        if event.kind in _END_KINDS
+        and not steps.effects[event.event_id]
+        and steps.causes[event.event_id]
+        and not failed(event)
+        and event.event_id not in steps.retracted
+    ]
+
+
+def _coverage(trajectory: Trajectory, steps: Steps, in_slice: int) -> Coverage:
+    edges = {"observed": 0, "declared": 0, "inferred": 0}
+    for event in steps.events:
+        edges[event.edge_evidence] += len(steps.causes[event.event_id])
+    dangling = sum(
+        len({cause for cause in event.causes if cause not in steps.by_id}) for event in steps.events
+    )
+    return Coverage(
+        events=len(steps.events),
+        in_slice=in_slice,
+        observed_edges=edges["observed"],
+        declared_edges=edges["declared"],
+        inferred_edges=edges["inferred"],
+        dangling=dangling,
+        gaps=sum(gap.last - gap.first + 1 for gap in trajectory.gaps),
+    )
+
+
+def _why_not(value: float | None, steps: Steps, *, cyclic: bool, unled: bool) -> str | None:
+    if value is None:
+        return "no outcome of this run is known"
+    if not any(event.kind == "decision" for event in steps.events):
+        return "no decision was recorded, so there is nobody to credit"
+    if cyclic:
+        return "the recorded causes run in a circle, so nothing can be said to come first"
+    if not any(steps.causes.values()):
+        return "no event names a cause, so nothing leads to the outcome"
+    return "no decision led to what the run ended with" if unled else None
+
+
+def _credits(
+    value: float, decisions: list[Event], behind: frozenset[str], *, complete: bool
+) -> tuple[Credit, ...]:
+    players = [event for event in decisions if not complete or event.event_id in behind]
+    shares = dict(
+        zip((e.event_id for e in players), equal_shares(value, len(players)), strict=True)
+    )
+    low, high = min(0.0, value), max(0.0, value)
+    return tuple(
+        Credit(
+            target=_target(event),
+            value=shares.get(event.event_id, 0.0),
+            low=low if event.event_id in shares else 0.0,
+            high=high if event.event_id in shares else 0.0,
+            method=METHOD,
+            evidence="structural",
+        )
+        for event in decisions
+    )
+
+
+def _suspects(trajectory: Trajectory, steps: Steps) -> tuple[Target, ...]:
+    """Steps that failed, were taken back or cite what nobody recorded, and none such before."""
+    dangling = set(trajectory.dangling)
+    flagged = {
+        event.event_id
+        for event in steps.events
+        if failed(event)
+        or event.event_id in steps.retracted
+        or event.event_id in dangling
+        or any(cause not in steps.by_id for cause in event.causes)
+    }
+    tainted: set[str] = set()  # events with a flagged ancestor or flagged themselves
+    first: set[str] = set()
+    for one in _causes_first(steps):
+        behind = any(cause in tainted for cause in steps.causes[one])
+        if one in flagged and not behind:
+            first.add(one)
+        if behind or one in flagged:
+            tainted.add(one)
+    return tuple(_target(event) for event in steps.events if event.event_id in first)
+
+
+def _causes_first(steps: Steps) -> list[str]:
+    """Event ids such that each comes after its causes (there is no cycle)."""
+    missing = {one: len(causes) for one, causes in steps.causes.items()}
+    order = [one for one, count in missing.items() if count == 0]
+    for one in order:
+        for effect in steps.effects[one]:
+            missing[effect] -= 1
+            if missing[effect] == 0:
+                order.append(effect)
+    return order
+
+
+def _memories(
+    steps: Steps, behind: frozenset[str], memories: Mapping[MemoryRef, str]
+) -> tuple[Target, ...]:
+    used = dict.fromkeys(
+        ref for event in steps.events if event.event_id in behind for ref in event.used
+    )
+    return tuple(
+        Target(kind="memory", id=ref.id, label=shortened(memories[ref], 120))
+        for ref in used
+        if ref in memories
+    )
+
+
+def _target(event: Event) -> Target:
+    text = shortened(event.summary, 120) or event.kind
+    return Target(kind="event", id=event.event_id, label=f"{event.agent}: {text}")

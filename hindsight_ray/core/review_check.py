@@ -1,0 +1,120 @@
+"""Which claims of a review may stand? Strict about every review, whoever filled it in.
+
+A claim that cites an event which is not in the trajectory, praise without content, advice that is
+not said to "you", and text that came out of memory are rejected, each with its reason.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from hindsight_ray.core.steps import normal, overlap, words
+from hindsight_ray.domain.review import Claim, Lesson, Review
+from hindsight_ray.domain.text import CONTENT_CHARACTERS_MAX
+
+ECHO_MIN = 0.9  # words shared with a memory from which a text counts as taken from it
+_SECOND_PERSON = re.compile(r"\b(?:you|your|yours|yourself)\b|[你您]", re.IGNORECASE)
+_DIRECTS = re.compile(
+    r"\b(?:should|must|can|need|have to|ought|avoid|never|always|do not|don't|instead|first|use|try"
+    r"|check|ask|when|before|after)\b|应|要|请|可以|必须|不要|避免|先|时",
+    re.IGNORECASE,
+)
+_PRAISE = frozenset({
+    "good", "great", "excellent", "well", "nice", "perfect", "perfectly", "awesome", "amazing",
+    "fantastic", "wonderful", "superb", "brilliant", "outstanding", "solid", "impressive",
+    "effective", "effectively", "efficient", "efficiently", "successful", "successfully", "smooth",
+    "smoothly", "properly", "correctly", "done", "job", "work", "working", "worked", "performance",
+    "performed", "perform", "handled", "handling", "did", "do", "does", "doing", "keep", "up",
+    "continue", "really", "very", "so", "quite", "overall", "all", "everything", "everyone", "team",
+    "agent", "agents", "assistant", "you", "your", "the", "a", "an", "it", "this", "that", "these",
+    "those", "they", "we", "i", "was", "were", "is", "are", "be", "been", "have", "has", "had",
+    "went", "goes", "go", "and", "or", "of", "to", "in", "on", "at", "with", "for", "as", "by",
+    "job's", "task", "tasks", "run", "step", "steps", "result", "results", "way", "manner",
+    "approach", "going", "communication", "collaboration", "teamwork", "effort", "efforts",
+    "attitude",
+})  # fmt: skip
+_PRAISE_CHINESE = re.compile(
+    r"(?:做得|干得|表现|完成|处理|执行|配合|非常|十分|整体|任务|步骤|团队|大家|工作|很|太|真|都|得|的|了|地"
+    r"|好|棒|优秀|出色|完美|漂亮|不错|成功|顺利|有效|高效|到位|满意|给力|继续|保持|你|您|我们|他们|是|在)"
+)
+_CONTENT_WORDS_MIN = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The review with what may stand, and why the rest may not."""
+
+    review: Review
+    rejected: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Bench:
+    known: frozenset[str]
+    remembered: Sequence[str]
+    rejected: list[str] = field(default_factory=list)
+
+    def claims(self, claims: tuple[Claim, ...], part: str) -> tuple[Claim, ...]:
+        return tuple(claim for claim in claims if self._stands(claim, f"{part}: {claim.text!r}"))
+
+    def lessons(self, lessons: tuple[Lesson, ...]) -> tuple[Lesson, ...]:
+        return tuple(lesson for lesson in lessons if self._teaches(lesson))
+
+    def _stands(self, claim: Claim, name: str) -> bool:
+        unknown = [one for one in claim.events if one not in self.known]
+        if unknown:
+            return self._reject(name, f"cites the unknown event {unknown[0]}")
+        if empty_praise(claim.text):
+            return self._reject(name, "is praise without content")
+        return True
+
+    def _teaches(self, lesson: Lesson) -> bool:
+        name = f"lesson {lesson.advice!r}"
+        if not self._stands(Claim(text=lesson.advice, events=lesson.events), name):
+            return False
+        if len(lesson.advice) > CONTENT_CHARACTERS_MAX:
+            return self._reject(name, f"is longer than {CONTENT_CHARACTERS_MAX} characters")
+        if not second_person(lesson.advice):
+            return self._reject(name, 'is not advice in the second person ("you should …")')
+        if any(from_memory(lesson.advice, text) for text in self.remembered):
+            return self._reject(name, "came out of memory, so it is nothing new")
+        return True
+
+    def _reject(self, name: str, why: str) -> bool:
+        self.rejected.append(f"{name} {why}")
+        return False
+
+
+def checked_review(
+    review: Review, known_events: Iterable[str], *, remembered: Sequence[str] = ()
+) -> Checked:
+    """Return what may stand of `review`; `remembered` are texts offered to the run's agents."""
+    bench = _Bench(frozenset(known_events), remembered)
+    kept = review.model_copy(
+        update={
+            "effective": bench.claims(review.effective, "effective step"),
+            "ineffective": bench.claims(review.ineffective, "ineffective step"),
+            "decisions": bench.claims(review.decisions, "decision point"),
+            "improvements": bench.claims(review.improvements, "improvement"),
+            "lessons": bench.lessons(review.lessons),
+        }
+    )
+    return Checked(kept, tuple(bench.rejected))
+
+
+def second_person(advice: str) -> bool:
+    """Whether the text speaks to "you" and says what to do."""
+    return bool(_SECOND_PERSON.search(advice)) and bool(_DIRECTS.search(advice))
+
+
+def empty_praise(text: str) -> bool:
+    """Whether nothing is left once praise and filler words are taken out."""
+    said = (word.strip(".-_") for word in words(_PRAISE_CHINESE.sub("", text)))
+    left = [word for word in said if word and word not in _PRAISE]
+    return len(left) < _CONTENT_WORDS_MIN
+
+
+def from_memory(text: str, memory: str) -> bool:
+    """Whether the text only says again what the memory said."""
+    one, other = normal(text), normal(memory)
+    return one == other or (len(words(one)) >= 4 and overlap(one, other) >= ECHO_MIN)

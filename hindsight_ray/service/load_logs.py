@@ -1,0 +1,97 @@
+"""Import logs: record runs that happened elsewhere, as the operator, who vouches for them or not.
+
+Each run is written in one transaction of its own, closed, with its reward as an outcome and its
+remarks as annotations. Its id follows from its content, so importing again adds nothing, and an
+import that was interrupted goes on where it stopped. Names of agents in a log are labels.
+"""
+
+from hindsight_ray.core.digest import derived_uuid
+from hindsight_ray.core.logs.formats import PARSERS
+from hindsight_ray.core.logs.shape import LogRun, Recorded, recorded, run_uuid
+from hindsight_ray.domain.caller import Caller
+from hindsight_ray.domain.commands import ImportReport, ImportRuns, Refused
+from hindsight_ray.domain.run import Outcome
+from hindsight_ray.errors import EventConflict, InvalidInput
+from hindsight_ray.ports import Unit
+from hindsight_ray.service.admit import Admitted, admit
+from hindsight_ray.service.noted import note_done
+from hindsight_ray.service.world import World
+
+_EVALUATOR = "log"
+_BATCH = 1_000
+
+
+async def load_logs(world: World, caller: Caller, command: ImportRuns) -> ImportReport:
+    """Record every run of the file. Needs `administer`; a broken file raises `InvalidImport`."""
+    async with world.ledger.reading() as unit:
+        (await admit(world, unit, caller)).require("administer", "global")
+    parsed = PARSERS[command.format](command.text)
+    refused = [Refused(position=at, reason=reason) for at, reason in parsed.refused]
+    runs = events = repeated = 0
+    for position, log in parsed.runs:
+        try:
+            stored = await _load_one(world, caller, command, log)
+        except (InvalidInput, EventConflict) as error:
+            refused.append(Refused(position=position, reason=error.message))
+            continue
+        if stored is None:
+            repeated += 1
+            continue
+        runs += 1
+        events += stored
+    refused.sort(key=lambda one: one.position)
+    return ImportReport(runs=runs, events=events, repeated=repeated, refused=tuple(refused))
+
+
+async def _load_one(world: World, caller: Caller, command: ImportRuns, log: LogRun) -> int | None:
+    """How many events were stored, or None if the run was there before."""
+    async with world.ledger.writing() as unit:
+        admitted = await admit(world, unit, caller)
+        admitted.require("administer", "global")
+        name = run_uuid(log, caller.tenant, command.scope)
+        if await unit.runs.get(caller.tenant, name) is not None:
+            return None
+        made = recorded(
+            log,
+            tenant=caller.tenant,
+            scope=command.scope,
+            trusted=command.trusted,
+            base=admitted.now,
+        )
+        await _store(unit, made)
+        if log.reward is not None:
+            await unit.outcomes.put(caller.tenant, _outcome(admitted, made, log.reward))
+        await note_done(
+            unit,
+            admitted,
+            verb="ImportRuns",
+            action="administer",
+            scope="global",
+            name=made.run.run_id,
+        )
+        return len(made.events)
+
+
+async def _store(unit: Unit, made: Recorded) -> None:
+    run = made.run
+    await unit.runs.create(run)
+    for start in range(0, len(made.events), _BATCH):
+        await unit.runs.append(run.tenant, run.run_id, made.events[start : start + _BATCH])
+    for annotation in made.annotations:
+        await unit.runs.annotate(run.tenant, annotation)
+
+
+def _outcome(admitted: Admitted, made: Recorded, reward: float) -> Outcome:
+    run = made.run
+    principal = admitted.caller.principal
+    return Outcome(
+        outcome_id=derived_uuid("outcome", run.tenant, run.run_id, principal),
+        run_id=run.run_id,
+        value=reward,
+        success=reward > 0,
+        evaluator=_EVALUATOR,
+        by=principal,
+        participant=False,
+        evaluates=admitted.access.may("evaluate", run.scope),
+        at=admitted.now,
+    )
