@@ -48,7 +48,8 @@ def parse_policy(text: str, revision: int = 0) -> Policy:
     rules: list[Rule] = []
     memberships: list[Membership] = []
     seen: dict[str, int] = {}
-    lines: dict[str, int] = {}  # subject or role -> the line that first names it
+    lines: dict[str, int] = {}  # subject -> the line that first names it
+    links: dict[str, int] = {}  # member or role -> the membership that first names it
     for line, fields in _rows(text):
         row = _row(fields, line)
         first = seen.setdefault(str(row), line)
@@ -59,12 +60,13 @@ def parse_policy(text: str, revision: int = 0) -> Policy:
             lines.setdefault(row.subject, line)
         else:
             memberships.append(row)
-            lines.setdefault(row.member, line)
-            lines.setdefault(row.role, line)
+            for name in (row.member, row.role):
+                lines.setdefault(name, line)
+                links.setdefault(name, line)
     if not rules:
         raise InvalidPolicy("`policy` holds no rule (`p, …`): it would deny everything", line=0)
     _check_names(lines)
-    _check_roles(rules, memberships, lines)
+    _check_roles(rules, memberships, links)
     return Policy(revision=Revision(revision), rules=tuple(rules), memberships=tuple(memberships))
 
 
