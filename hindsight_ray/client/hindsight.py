@@ -34,6 +34,10 @@ class Hindsight:
     def settings(self) -> Settings:
         return self._connection.settings
 
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
     def as_caller(self, ticket: Ticket | str) -> Memory:
         """The memory for whoever this ticket, or its token alone, names."""
         token = ticket.token if isinstance(ticket, Ticket) else ticket

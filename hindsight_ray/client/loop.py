@@ -6,8 +6,9 @@ threads at once, the synchronous client needs nothing else, and an agent that bl
 """
 
 import asyncio
+import inspect
 import threading
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -32,9 +33,9 @@ class LoopThread:
             return await job
         return await asyncio.wrap_future(self.submit(job))
 
-    def wait(self, job: Coroutine[Any, Any, T]) -> T:
+    def wait(self, job: Awaitable[T]) -> T:
         """Run `job` on this loop; the calling thread waits."""
-        return self.submit(job).result()
+        return self.submit(job if inspect.iscoroutine(job) else _awaited(job)).result()
 
     def submit(self, job: Coroutine[Any, Any, T]) -> Future[T]:
         """Start `job` on this loop. Raises `Unavailable` once the loop is stopped."""
@@ -85,3 +86,7 @@ class LoopThread:
             task.cancel()
         if rest:
             self._loop.run_until_complete(asyncio.gather(*rest, return_exceptions=True))
+
+
+async def _awaited(job: Awaitable[T]) -> T:
+    return await job

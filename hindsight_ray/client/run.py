@@ -7,7 +7,7 @@ Only `flush` and leaving the run acknowledge.
 import unicodedata
 import warnings
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
@@ -240,9 +240,12 @@ class RunRecorder:
         self.offer(found)
         return found
 
-    async def set_working(self, state: WorkingState | None = None, **parts: Any) -> WorkingState:
-        """Replace this agent's working state in the run: goal, subtask, state."""
-        fields = {"run_id": self.id, "state": state or build(WorkingState, parts)}
+    async def set_working(
+        self, *, goal: str = "", subtask: str = "", state: Mapping[str, str] | None = None
+    ) -> WorkingState:
+        """Replace this agent's working state in the run."""
+        parts = {"goal": goal, "subtask": subtask, "state": dict(state or {})}
+        fields = {"run_id": self.id, "state": build(WorkingState, parts)}
         return await self._calls.ask(build(c.SetWorking, fields))
 
     async def working(self) -> WorkingState:

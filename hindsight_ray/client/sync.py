@@ -44,7 +44,16 @@ class Synchronous:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._done(self._context().__aexit__(kind, error, trace))
+        context = self._context()
+        if not (isinstance(context, Hindsight) and context.closed):
+            self._done(context.__aexit__(kind, error, trace))
+
+    def close(self) -> Any:
+        """Close a client, or leave a run. Again, nothing happens."""
+        context = self._context()
+        if isinstance(context, Hindsight) and context.closed:
+            return None
+        return self._done(context.close())
 
     def _context(self) -> Hindsight | RunRecorder:
         if isinstance(self._target, Memory):
@@ -65,7 +74,7 @@ class Synchronous:
         return called
 
     def _done(self, job: Awaitable[Any]) -> Any:
-        return self._loop.wait(_awaited(job))
+        return self._loop.wait(job)
 
     def _faced(self, answer: Any) -> Any:
         return Synchronous(answer, self._loop) if isinstance(answer, Faced) else answer
@@ -75,14 +84,10 @@ def opened(connect: Callable[[LoopThread], Awaitable[Connection]]) -> Synchronou
     """A synchronous client that `connect` gives its connection."""
     loop = LoopThread()
     try:
-        return Synchronous(Hindsight(loop.wait(_awaited(connect(loop))), loop), loop)
+        return Synchronous(Hindsight(loop.wait(connect(loop)), loop), loop)
     except BaseException:
         loop.stop()
         raise
-
-
-async def _awaited(job: Awaitable[Any]) -> Any:
-    return await job
 
 
 def _target(argument: Any) -> Any:
