@@ -212,7 +212,8 @@ def _unknown(connection: Connection, tenant: str, run: int, rows: Sequence[_Row]
     """The rows that are not stored yet. Raises `EventConflict` if one contradicts what is."""
     ids = json.dumps([row[5] for row in rows])
     asked = {"tenant": tenant, "ids": ids}
-    records = dict(connection.execute(_KNOWN_IDS, asked).tuples().all())
+    found_ids = connection.execute(_KNOWN_IDS, asked).all()
+    records: dict[str, str] = {row.event_id: row.record for row in found_ids}
     places: set[tuple[str, str, int]] = set()
     for agent, incarnation in {(row[1], row[2]) for row in rows}:
         seqs = json.dumps([row[3] for row in rows if row[1:3] == (agent, incarnation)])
