@@ -1,18 +1,25 @@
 """Keyword postings: which memories hold which terms, counted over the readable rows alone."""
 
-import functools
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import cast
 
-from sqlalchemy import Select, and_, bindparam, delete, func, select
+import numpy as np
+from sqlalchemy import bindparam, delete, select
 from sqlalchemy.engine import Connection
 
 from hindsight_ray.adapters.ledger.sql import dialect, filters
-from hindsight_ray.adapters.ledger.sql.schema import memories, postings, terms
+from hindsight_ray.adapters.ledger.sql.rows import KnownRows
+from hindsight_ray.adapters.ledger.sql.schema import postings, terms
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.rows import KeywordMatches, RowFilter
 
+_KEYS_SOUGHT_MAX = 64  # more keys than this cost more to look up than all postings of a term
+
+_POSTINGS = select(postings.c.term, postings.c.memory, postings.c["count"]).where(
+    postings.c.term.in_(dialect.members(bindparam("numbers")))
+)
+_POSTINGS_OF_KEYS = _POSTINGS.where(postings.c.key.in_(filters.readable_key_numbers()))
 _TERMS = select(terms.c.term, terms.c.number).where(
     terms.c.tenant == bindparam("tenant"),
     terms.c.term.in_(dialect.members(bindparam("terms"))),
@@ -20,55 +27,64 @@ _TERMS = select(terms.c.term, terms.c.number).where(
 _DROP = delete(postings).where(postings.c.memory == bindparam("memory"))
 
 
-def matches(connection: Connection, row_filter: RowFilter, asked: Sequence[str]) -> KeywordMatches:
+def matches(
+    connection: Connection,
+    known: KnownRows,
+    row_filter: RowFilter,
+    asked: Sequence[str],
+    *,
+    private: bool,
+) -> KeywordMatches:
     """Postings of the asked terms and the statistics, both over the rows that pass the filter."""
     if row_filter.empty:
         return KeywordMatches(documents=0, total_length=0)
-    shape = filters.shape_of(row_filter)
-    bound = filters.parameters(row_filter)
-    documents, total = connection.execute(_statistics(shape), bound).one()
-    numbers = _numbers(connection, row_filter.tenant, asked)
+    parts = known.passing(connection, row_filter, private=private)
     frequencies: dict[str, dict[MemoryUuid, int]] = {term: {} for term in asked}
     lengths: dict[MemoryUuid, int] = {}
-    if numbers and documents:
-        by_number = [(number, frequencies[term]) for term, number in numbers.items()]
-        counts = dict(by_number)
-        bound["numbers"] = json.dumps(sorted(counts))
-        for number, memory_id, count, length in connection.execute(_postings(shape), bound):
-            counts[number][memory_id] = count
-            lengths[memory_id] = length
+    numbers = _numbers(connection, row_filter.tenant, asked)
+    by_number = {number: frequencies[term] for term, number in numbers.items()}
+    rows = _found(connection, row_filter, sorted(by_number)) if by_number else ()
+    for part in parts:
+        view, passes, all_lengths = part.view, part.mask.tobytes(), part.view.column("length")
+        matched: dict[int, int] = {}
+        places, room = view.places, len(passes)
+        for term, number, count in rows:
+            place = places.get(number, -1)
+            if place >= room:
+                place = view.place(number)
+            if place >= 0 and passes[place]:
+                by_number[term][cast(MemoryUuid, view.ids[place])] = count
+                matched[place] = 1
+        at = list(matched)
+        lengths.update(
+            zip((cast(MemoryUuid, view.ids[p]) for p in at), all_lengths[at].tolist(), strict=True)
+        )
     return KeywordMatches(
-        documents=documents, total_length=total, frequencies=frequencies, lengths=lengths
+        documents=sum(int(np.count_nonzero(part.mask)) for part in parts),
+        total_length=sum(int(part.view.column("length")[part.mask].sum()) for part in parts),
+        frequencies=frequencies,
+        lengths=lengths,
     )
 
 
-@functools.lru_cache(maxsize=512)
-def _statistics(shape: filters.Shape) -> Select[*tuple[Any, ...]]:
-    return select(func.count(), func.coalesce(func.sum(memories.c.length), 0)).where(
-        *filters.conditions(shape)
-    )
-
-
-@functools.lru_cache(maxsize=512)
-def _postings(shape: filters.Shape) -> Select[*tuple[Any, ...]]:
-    asked = postings.c.term.in_(dialect.members(bindparam("numbers")))
-    narrowed = (
-        and_(asked, postings.c.key.in_(filters.readable_key_numbers()))
-        if "keys" in shape
-        else asked
-    )
-    return (
-        select(postings.c.term, memories.c.memory_id, postings.c["count"], memories.c.length)
-        .join(memories, memories.c.number == postings.c.memory)
-        .where(narrowed, *filters.conditions(shape))
-    )
+def _found(
+    connection: Connection, row_filter: RowFilter, numbers: Sequence[int]
+) -> Sequence[tuple[int, int, int]]:
+    """(term, memory, count) of the terms; foreign rows among them are for the mask to drop."""
+    bound = {"tenant": row_filter.tenant, "numbers": json.dumps(numbers)}
+    if row_filter.keys is None or len(row_filter.keys) > _KEYS_SOUGHT_MAX:
+        found = connection.execute(_POSTINGS, bound)
+    else:
+        keys = json.dumps(sorted(row_filter.keys))
+        found = connection.execute(_POSTINGS_OF_KEYS, bound | {"keys": keys})
+    return found.tuples().all()
 
 
 def _numbers(connection: Connection, tenant: str, asked: Sequence[str]) -> dict[str, int]:
     if not asked:
         return {}
     found = connection.execute(_TERMS, {"tenant": tenant, "terms": json.dumps(list(asked))})
-    return dict(found.tuples().all())
+    return {row.term: row.number for row in found.all()}
 
 
 def put(
