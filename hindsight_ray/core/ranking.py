@@ -36,6 +36,8 @@ class Candidate:
     routes: Mapping[Route, int]
     similarity: float | None = None
     statistics: MemoryStatistics = field(default_factory=MemoryStatistics)
+    in_place_of: Mapping[Route, int] = field(default_factory=dict[Route, int])
+    """The ranks of an outdated row that this one superseded, if no route returned this one."""
 
 
 def ranked(
@@ -87,6 +89,9 @@ def _scored(candidate: Candidate, now: datetime, *, newest: bool) -> Hit:
         "recency": (RECENCY_WEIGHT_ASKED if newest else RECENCY_WEIGHT) * fresh,
         "utility": UTILITY_WEIGHT * statistics.utility,
     }
+    if candidate.in_place_of:
+        ranks = candidate.in_place_of.items()
+        features["supersedes"] = math.fsum(fusion_share(route, rank) for route, rank in ranks)
     if statistics.last_verified is not None:
         features["verified"] = VERIFIED_WEIGHT * recency(statistics.last_verified, now)
     if memory.status == "outdated":

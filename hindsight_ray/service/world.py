@@ -1,12 +1,13 @@
 """Everything that a service may touch, in one frozen value that `compose` fills."""
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from hindsight_ray.core.access import AccessSet, PolicyIndex
 from hindsight_ray.domain.caller import Caller
+from hindsight_ray.domain.rows import RecallEntry
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.ports import (
     Background,
@@ -57,6 +58,14 @@ class AccessCache:
             self._sets.popitem(last=False)
 
 
+@dataclass(slots=True)
+class RecallQueue:
+    """Searches that have been answered and not noted yet (see `service/recall.py`)."""
+
+    waiting: deque[RecallEntry] = field(default_factory=lambda: deque[RecallEntry]())
+    writing: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class World:
     """The ports and settings of one home or deployment."""
@@ -71,6 +80,7 @@ class World:
     settings: Settings
     background: Background
     access: AccessCache = field(default_factory=AccessCache)
+    recalls: RecallQueue = field(default_factory=RecallQueue)
 
 
 @dataclass(frozen=True, slots=True)

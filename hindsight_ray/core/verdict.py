@@ -1,0 +1,203 @@
+"""What becomes of a statement among those already kept: a new record, a duplicate, a merger, a
+newer value.
+
+Pure, and decided within the transaction that commits, so that fifty equal writes at once make one
+record and nobody's edit is lost.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from hindsight_ray.core.audience import contained
+from hindsight_ray.core.conflict import (
+    Reading,
+    distinguishing,
+    likeness,
+    read,
+    rule_on_topic,
+    rule_on_weight,
+)
+from hindsight_ray.domain.draft import Draft
+from hindsight_ray.domain.memory import Memory
+from hindsight_ray.domain.rows import EmbeddingSpace
+from hindsight_ray.domain.text import TAGS_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A record that is there, and the cosine of its text with the new one's."""
+
+    memory: Memory
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What to do. Exactly one of `duplicate_of` and `merged` is set, or neither: then the
+    statement is stored, `pending` or not, with `tags` beside its own."""
+
+    duplicate_of: Memory | None = None
+    merged: Memory | None = None  # the kept record's next revision
+    new_text: bool = False  # whether `merged` has the new statement's text
+    outdated: tuple[Memory, ...] = ()  # superseded by the new one
+    set_aside: tuple[Memory, ...] = ()  # to wait for a person together with the new one
+    pending: bool = False
+    tags: tuple[str, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a verdict is reached under."""
+
+    space: EmbeddingSpace
+    now: datetime
+    window_s: float
+
+
+def judge(
+    draft: Draft, content: str, near: Sequence[Kept], on_topic: Iterable[Memory], terms: Terms
+) -> Verdict:
+    """Judge one statement (a part's `content`) among the nearest records and those of its topic.
+
+    All of them are ones that the author may read and that ask nothing of a reader that the new one
+    does not ask too.
+    """
+    new = read(content)
+    verdict = _among_near(draft, new, content, near, terms)
+    if verdict.duplicate_of is not None or verdict.merged is not None or draft.topic is None:
+        return verdict
+    return _on_topic(draft, new, on_topic, verdict, terms)
+
+
+def equal_readers(draft: Draft, kept: Memory) -> bool:
+    """Whether the two have the same readers: only then may one change the other."""
+    return set(kept.audience) == set(draft.audience) and set(kept.labels) == set(draft.labels)
+
+
+def comparable(draft: Draft, kept: Memory) -> bool:
+    """Whether the kept record asks nothing of a reader that the draft does not."""
+    return contained(kept.audience, draft.audience) and contained(kept.labels, draft.labels)
+
+
+def _among_near(
+    draft: Draft, new: Reading, content: str, near: Sequence[Kept], terms: Terms
+) -> Verdict:
+    verdict = Verdict()
+    for kept in near:
+        if not _same_frame(draft, kept.memory):
+            continue
+        like = likeness(new, read(kept.memory.content), kept.similarity, terms.space)
+        equal = equal_readers(draft, kept.memory)
+        if like in ("same", "briefer"):
+            return _duplicate(draft, kept.memory, equal=equal)
+        if like == "fuller" and equal and draft.source.weight >= kept.memory.source.weight:
+            return _merged(draft, kept.memory, content)
+        if like == "opposite":
+            verdict = _opposed(draft, new, kept.memory, verdict, equal=equal)
+        elif like == "different" and kept.similarity >= terms.space.merge_at:
+            verdict = _tagged(draft, new, kept.memory, verdict)
+    return verdict
+
+
+def _same_frame(draft: Draft, kept: Memory) -> bool:
+    """Whether two statements of equal words would be one: same steps, topic, project and scene."""
+    if draft.topic is not None and kept.topic is not None and draft.topic != kept.topic:
+        return False
+    if draft.steps != kept.steps or draft.project != kept.project:
+        return False
+    scenes = (draft.scene, kept.scene)
+    return [scene and (scene.task_type, scene.sharing) for scene in scenes[:1]] == [
+        scene and (scene.task_type, scene.sharing) for scene in scenes[1:]
+    ]
+
+
+def _duplicate(draft: Draft, kept: Memory, *, equal: bool) -> Verdict:
+    """The same statement; what the new one knows beyond it (topic, longer life) is added."""
+    changes: dict[str, object] = {}
+    if draft.topic is not None and kept.topic is None:
+        changes["topic"] = draft.topic
+    if kept.expires_at is not None and (
+        draft.expires_at is None or draft.expires_at > kept.expires_at
+    ):
+        changes["expires_at"] = draft.expires_at
+    if draft.source.reviewed_by is not None and kept.source.reviewed_by is None:
+        changes["source"] = kept.source.model_copy(
+            update={"reviewed_by": draft.source.reviewed_by, "trusted": True}
+        )
+        changes["derived_from"] = tuple(dict.fromkeys((*kept.derived_from, *draft.derived_from)))
+    if not changes or not equal:
+        return Verdict(duplicate_of=kept, why=f"{kept.id} says the same")
+    return Verdict(merged=kept.model_copy(update=changes), why=f"added to {kept.id}")
+
+
+def _merged(draft: Draft, kept: Memory, content: str) -> Verdict:
+    changes = {
+        "content": content,
+        "topic": kept.topic or draft.topic,
+        "tags": tuple(dict.fromkeys((*kept.tags, *draft.tags)))[:TAGS_MAX],
+        "importance": max(kept.importance, draft.importance),
+        "confidence": max(kept.confidence, draft.confidence),
+        "source": draft.source,
+        "derived_from": tuple(dict.fromkeys((*kept.derived_from, *draft.derived_from))),
+    }
+    merged = kept.model_copy(update=changes)
+    return Verdict(merged=merged, new_text=True, why=f"it says the same as {kept.id}, more fully")
+
+
+def _opposed(draft: Draft, new: Reading, kept: Memory, verdict: Verdict, *, equal: bool) -> Verdict:
+    """The same words, turned. The heavier source stays; between equal ones rules cannot tell, and
+    both stay, dated and tagged."""
+    ruling = rule_on_weight(draft.source.weight, kept)
+    if ruling.verdict == "new pending":
+        return replace(verdict, pending=True, why=f"it contradicts {kept.id}, and {ruling.why}")
+    if draft.source.weight > kept.source.weight and equal:
+        return replace(verdict, outdated=(*verdict.outdated, kept), why=ruling.why)
+    return _tagged(draft, new, kept, verdict)
+
+
+def _tagged(draft: Draft, new: Reading, kept: Memory, verdict: Verdict) -> Verdict:
+    apart = distinguishing(new, read(kept.content))
+    known = (*draft.tags, *verdict.tags)
+    room = max(0, TAGS_MAX - len(known))
+    more = tuple(tag for tag in apart if tag not in known)[:room]
+    return replace(verdict, tags=(*verdict.tags, *more))
+
+
+def _on_topic(
+    draft: Draft, new: Reading, on_topic: Iterable[Memory], verdict: Verdict, terms: Terms
+) -> Verdict:
+    """Another value for a topic. Only records with the same readers are touched."""
+    for kept in on_topic:
+        if not equal_readers(draft, kept) or not _may_conflict(kept, draft):
+            continue
+        value = read(kept.content)
+        if value.words == new.words and value.symbols == new.symbols:
+            if kept.status == "active" and kept.steps == draft.steps:
+                return _duplicate(draft, kept, equal=True)
+            continue
+        ruling = rule_on_topic(
+            draft.source.weight, draft.source.user, kept, terms.now, terms.window_s
+        )
+        if ruling.verdict == "both pending":
+            aside = (kept,) if kept.status == "active" else ()
+            verdict = replace(
+                verdict, pending=True, set_aside=(*verdict.set_aside, *aside), why=ruling.why
+            )
+        elif kept.status != "active":
+            continue  # what waits for a person already is settled by nobody else
+        elif ruling.verdict == "new pending":
+            verdict = replace(verdict, pending=True, why=ruling.why)
+        elif kept not in verdict.outdated:
+            verdict = replace(
+                verdict,
+                outdated=(*verdict.outdated, kept),
+                why=verdict.why if verdict.pending else ruling.why,
+            )
+    # A newcomer that has to wait outdates nothing.
+    return replace(verdict, outdated=()) if verdict.pending else verdict
+
+
+def _may_conflict(kept: Memory, draft: Draft) -> bool:
+    return kept.topic == draft.topic and kept.project == draft.project

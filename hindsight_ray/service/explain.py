@@ -1,0 +1,53 @@
+"""The evidence behind a memory: the events it cites and what it was derived from."""
+
+from collections.abc import Sequence
+
+from hindsight_ray.domain.caller import Caller
+from hindsight_ray.domain.commands import Explain, Explanation
+from hindsight_ray.domain.event import Event
+from hindsight_ray.domain.memory import Memory
+from hindsight_ray.domain.run import Run
+from hindsight_ray.ports import Unit
+from hindsight_ray.service.admit import Admitted, admit
+from hindsight_ray.service.seen import shows, visible
+from hindsight_ray.service.world import World
+
+
+async def explain(world: World, caller: Caller, command: Explain) -> Explanation:
+    """What the memory rests on, as far as the caller may see it. Raises `NotFound` as `get` does.
+
+    Of a run whose whole audience the caller may not read, nothing is told, not even its id; nor of
+    a source that they may not read.
+    """
+    async with world.ledger.reading() as unit:
+        admitted = await admit(world, unit, caller)
+        memory = await visible(unit, admitted, command.memory_id)
+        ids = [ref.id for ref in memory.derived_from]
+        sources = await unit.memories.current(caller.tenant, ids)
+        readable = {name: source for name, source in sources.items() if shows(admitted, source)}
+        run, events = await _evidence(unit, admitted, [memory, *readable.values()])
+    return Explanation(
+        memory_id=memory.id,
+        source_kind=memory.source.kind,
+        run_id=None if run is None else run.run_id,
+        events=events,
+        derived_from=tuple(ref for ref in memory.derived_from if ref.id in readable),
+    )
+
+
+async def _evidence(
+    unit: Unit, admitted: Admitted, memories: Sequence[Memory]
+) -> tuple[Run | None, tuple[Event, ...]]:
+    """The first readable run that one of these came from, and the events cited from it.
+
+    A promoted memory names no run: its original does, to those who may read it.
+    """
+    for memory in memories:
+        if memory.source.run is None:
+            continue
+        run = await unit.runs.get(memory.tenant, memory.source.run)
+        if run is not None and admitted.may_read(run.audience):
+            cited = set(memory.source.events)
+            every = await unit.runs.events(run.tenant, run.run_id) if cited else ()
+            return run, tuple(event for event in every if event.event_id in cited)
+    return None, ()

@@ -1,0 +1,33 @@
+"""Who changed a memory, when and why, and what it said at each step."""
+
+from hindsight_ray.domain.caller import Caller
+from hindsight_ray.domain.commands import History
+from hindsight_ray.domain.event import MemoryRef
+from hindsight_ray.domain.memory import RevisionNote
+from hindsight_ray.service import offered
+from hindsight_ray.service.admit import admit
+from hindsight_ray.service.seen import visible
+from hindsight_ray.service.world import World
+
+
+async def history(world: World, caller: Caller, command: History) -> tuple[RevisionNote, ...]:
+    """The memory's revisions, oldest first. Raises `NotFound` as `get` does.
+
+    A revision whose own audience or labels the caller may not read is left out: they may have been
+    narrower then.
+    """
+    async with world.ledger.reading() as unit:
+        admitted = await admit(world, unit, caller)
+        memory = await visible(unit, admitted, command.memory_id)
+        notes = await unit.memories.history(caller.tenant, memory.id)
+        refs = [MemoryRef(id=memory.id, revision=note.revision) for note in notes]
+        then = await unit.memories.at(caller.tenant, refs)
+        readable = {
+            ref.revision: record
+            for ref, record in then.items()
+            if admitted.may_read(record.audience, record.labels)
+        }
+        runs = await offered.runs_of(unit, admitted, None)
+        growth = await offered.growth(unit, admitted, runs, [memory, *readable.values()])
+    await offered.grow(world, admitted, [growth])
+    return tuple(note for note in notes if note.content is None or note.revision in readable)

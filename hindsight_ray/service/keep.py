@@ -1,0 +1,321 @@
+"""How a draft becomes a memory: masked, gated, split, embedded, compared, committed.
+
+`keep` is the entry for whatever stores what somebody else decided (reviews); `write` and `promote`
+use its two halves, `prepare` outside any transaction and `commit_draft` within one:
+
+    receipt = await keep(world, draft, reader=None)
+
+The draft says everything (scope, audience, labels, source, scene, status); whoever makes it has
+authorised it. `reader` is the admitted caller who will see the receipt: if they may not read the
+draft's audience, nothing is compared and they learn `stored`. None is the product itself, on a
+reviewer's job: the draft is compared with whatever asks nothing of a reader that it does not ask,
+and what its receipt tells is the service's to guard. Ids follow from the draft's tenant, principal,
+verb, command id and part; the same command again is answered by its first receipt, whatever it
+holds by then, so derive `command_id` from what the draft is about (run, review, place in it).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hindsight_ray.core import verdict as verdicts
+from hindsight_ray.core.admission import Gate, gate, split, without_secrets
+from hindsight_ray.core.audience import contained
+from hindsight_ray.core.digest import digest, memory_uuid
+from hindsight_ray.core.verdict import Kept, Terms, Verdict, judge
+from hindsight_ray.domain.access import Revision
+from hindsight_ray.domain.draft import Draft
+from hindsight_ray.domain.ids import MemoryUuid
+from hindsight_ray.domain.memory import Memory, Status
+from hindsight_ray.domain.receipt import Receipt, WriteResult
+from hindsight_ray.domain.rows import RowFilter
+from hindsight_ray.errors import OverQuota
+from hindsight_ray.ports import Unit, Vector
+from hindsight_ray.service import commit
+from hindsight_ray.service.admit import Admitted
+from hindsight_ray.service.commit import Author
+from hindsight_ray.service.world import World
+
+NEAREST = 5
+_NEAREST_ASKED = 20  # more than five: labels are compared after the store has answered
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A draft without secrets, its parts and their vectors: all that needs no transaction."""
+
+    draft: Draft
+    parts: tuple[str, ...]
+    vectors: Vector
+    gate: Gate
+    secrets: int
+
+    def redrafted(self, draft: Draft) -> "Prepared":
+        """The same texts under what has been decided anew: audience, labels, source, status."""
+        return replace(self, draft=without_secrets(draft)[0])
+
+
+async def prepare(world: World, draft: Draft) -> Prepared:
+    """Mask secrets, ask the confidence gates, split and embed. Raises `ModelFailed`."""
+    clean, secrets = without_secrets(draft)
+    parts = split(clean.content)
+    vectors = await world.embedder.embed(parts, "passage")
+    return Prepared(clean, parts, vectors, gate(clean, world.settings), secrets)
+
+
+async def keep(world: World, draft: Draft, *, reader: Admitted | None) -> Receipt:
+    """Keep a draft in a transaction of its own. See the module's text."""
+    prepared = await prepare(world, draft)
+    async with world.ledger.writing() as unit:
+        known = await unit.commands.get(draft.tenant, draft.principal, draft.command_id)
+        if known is not None:
+            return Receipt.model_validate_json(known[1])
+        revision = (await unit.policy.standing(draft.tenant, "")).revision
+        by = Author(draft.principal, draft.verb, "", revision, world.clock.now())
+        receipt = await commit_draft(world, unit, prepared, by, reader=reader)
+        await unit.commands.put(
+            draft.tenant,
+            draft.principal,
+            draft.command_id,
+            digest(draft),
+            receipt.model_dump_json(),
+        )
+    return receipt
+
+
+async def commit_draft(
+    world: World, unit: Unit, prepared: Prepared, by: Author, *, reader: Admitted | None
+) -> Receipt:
+    """Compare, decide and commit within `unit`; the receipt tells all, so mind who gets it."""
+    draft = prepared.draft
+    if prepared.gate.verdict == "drop":
+        return _receipt(draft, by, "refused", (), prepared.gate.why)
+    reads = reader is None or reader.may_read(draft.audience, draft.labels)
+    judged = (
+        await _judged(world, unit, prepared, by)
+        if reads
+        else [Verdict() for _ in prepared.parts]
+    )
+    if all(verdict.duplicate_of is not None for verdict in judged):
+        return await _found_again(unit, draft, judged, by)
+    if len(judged) == 1 and judged[0].merged is not None:
+        return await _merge(unit, prepared, judged[0], by)
+    if reads:
+        await _room_for(world, unit, draft, by, len(prepared.parts))
+    return await _store(world, unit, prepared, judged, by)
+
+
+def own_ids(draft: Draft, parts: int) -> tuple[MemoryUuid, ...]:
+    """The ids that the draft's records get, whatever is decided about them."""
+    names = (draft.tenant, draft.principal, draft.verb, draft.command_id)
+    return tuple(memory_uuid(*names, part) for part in range(parts))
+
+
+async def _judged(world: World, unit: Unit, prepared: Prepared, by: Author) -> list[Verdict]:
+    """A verdict for each part. Dated records (episodes) are never taken for one another."""
+    draft = prepared.draft
+    if draft.layer == "episodic":
+        return [Verdict() for _ in prepared.parts]
+    rows = await _comparable_rows(unit, prepared, by)
+    terms = Terms(world.embedder.space, by.now, world.settings.conflict_window_s)
+    on_topic: Sequence[Memory] = ()
+    if draft.topic is not None and _aim(prepared) == "active":
+        topical = replace(rows, statuses=rows.statuses | {"pending"})
+        found = await unit.memories.on_topic(topical, draft.topic)
+        on_topic = [memory for memory in found if verdicts.comparable(draft, memory)]
+    return [
+        judge(draft, content, await _near(world, unit, draft, rows, vector), on_topic, terms)
+        for content, vector in zip(prepared.parts, prepared.vectors, strict=True)
+    ]
+
+
+async def _comparable_rows(unit: Unit, prepared: Prepared, by: Author) -> RowFilter:
+    """Rows of the same scope and type whose audience is contained in the new one's.
+
+    Active ones, and for a statement that will wait for a person, those that wait already.
+    """
+    draft = prepared.draft
+    catalogue = await unit.keys.all(draft.tenant)
+    statuses: frozenset[Status] = frozenset({"active", _aim(prepared)})
+    return RowFilter(
+        tenant=draft.tenant,
+        now=by.now,
+        keys=frozenset(k for k, scopes in catalogue.items() if contained(scopes, draft.audience)),
+        scopes=frozenset({draft.scope}),
+        types=frozenset({draft.type}),
+        statuses=statuses,
+    )
+
+
+async def _near(
+    world: World, unit: Unit, draft: Draft, rows: RowFilter, vector: Vector
+) -> list[Kept]:
+    near = await world.store.nearest(unit, rows, vector, limit=_NEAREST_ASKED)
+    records = await unit.memories.current(draft.tenant, [row.ref.id for row in near])
+    found = [
+        Kept(records[row.ref.id], row.similarity)
+        for row in near
+        if row.ref.id in records and verdicts.comparable(draft, records[row.ref.id])
+    ]
+    return found[:NEAREST]
+
+
+async def _found_again(
+    unit: Unit, draft: Draft, judged: Sequence[Verdict], by: Author
+) -> Receipt:
+    """Nothing is stored; the kept ones are re-verified where their readers are the same."""
+    kept = [v.duplicate_of for v in judged if v.duplicate_of is not None]
+    ids = tuple(dict.fromkeys(memory.id for memory in kept))
+    equal = [memory.id for memory in kept if verdicts.equal_readers(draft, memory)]
+    if equal:
+        await unit.stats.verify(draft.tenant, equal, by.now)
+    return _receipt(draft, by, "duplicate", ids, judged[0].why)
+
+
+async def _merge(unit: Unit, prepared: Prepared, verdict: Verdict, by: Author) -> Receipt:
+    merged = verdict.merged
+    assert merged is not None  # noqa: S101 - the caller has looked
+    following = merged.model_copy(
+        update={"revision": merged.revision + 1, "updated_at": by.now}
+    )
+    vector = prepared.vectors[0] if verdict.new_text else None
+    await commit.put(unit, following, vector, by, f"merged: {verdict.why}")
+    await unit.stats.verify(merged.tenant, [merged.id], by.now)
+    return _receipt(prepared.draft, by, "merged", (merged.id,), verdict.why)
+
+
+async def _store(
+    world: World, unit: Unit, prepared: Prepared, judged: Sequence[Verdict], by: Author
+) -> Receipt:
+    draft = prepared.draft
+    ids = own_ids(draft, len(prepared.parts))
+    status = _aim(prepared)
+    if status == "active" and any(verdict.pending for verdict in judged):
+        status = "pending"
+    for part, content in enumerate(prepared.parts):
+        memory = _record(world, draft, by, ids, part, content, status, judged[part].tags)
+        await commit.put(unit, memory, prepared.vectors[part], by, draft.verb)
+    outdated = _touched(judged, "outdated", ids) if status == "active" else []
+    for kept in outdated:
+        await _restate(unit, kept, "outdated", by, superseded_by=ids[0])
+    for kept in _touched(judged, "set_aside", ids):
+        await _restate(unit, kept, "pending", by)
+    reasons = [prepared.gate.why, *(verdict.why for verdict in judged)]
+    if status == "quarantined":
+        reasons.append("untrusted text: set apart until somebody with `review` accepts it")
+    if prepared.secrets:
+        reasons.append(f"secrets masked: {prepared.secrets}")
+    why = "; ".join(dict.fromkeys(reason for reason in reasons if reason))
+    result: WriteResult = "stored"
+    if status != "active":
+        result = "pending"
+    elif outdated:
+        result = "superseded"
+    elif len(ids) > 1:
+        result = "split"
+    return _receipt(draft, by, result, ids, why)
+
+
+def _touched(judged: Sequence[Verdict], which: str, own: Sequence[str]) -> list[Memory]:
+    """Kept records that any part's verdict touches, each once."""
+    found = {
+        memory.id: memory
+        for verdict in judged
+        for memory in (verdict.outdated if which == "outdated" else verdict.set_aside)
+    }
+    return [memory for name, memory in found.items() if name not in own]
+
+
+async def _restate(
+    unit: Unit,
+    kept: Memory,
+    status: Status,
+    by: Author,
+    superseded_by: MemoryUuid | None = None,
+) -> None:
+    changes = {
+        "status": status,
+        "superseded_by": superseded_by,
+        "revision": kept.revision + 1,
+        "updated_at": by.now,
+    }
+    why = "superseded" if status == "outdated" else "contradicted within the window"
+    await commit.put(unit, kept.model_copy(update=changes), None, by, why)
+
+
+def _record(
+    world: World,
+    draft: Draft,
+    by: Author,
+    ids: Sequence[MemoryUuid],
+    part: int,
+    content: str,
+    status: Status,
+    tags: Sequence[str],
+) -> Memory:
+    return Memory(
+        id=ids[part],
+        revision=1,
+        tenant=draft.tenant,
+        scope=draft.scope,
+        audience=draft.audience,
+        content=content,
+        type=draft.type,
+        layer=draft.layer,
+        steps=draft.steps if part == 0 else (),
+        scene=draft.scene,
+        topic=draft.topic,
+        confidence=draft.confidence,
+        importance=draft.importance,
+        status=status,
+        tags=(*draft.tags, *tags),
+        labels=tuple(sorted(set(draft.labels))),
+        project=draft.project,
+        created_at=by.now,
+        updated_at=by.now,
+        expires_at=draft.expires_at,
+        source=draft.source,
+        derived_from=draft.derived_from,
+        part=part,
+        parts=len(ids),
+        whole=ids[0] if len(ids) > 1 else None,
+        embedding_model=world.embedder.space.model,
+    )
+
+
+async def _room_for(world: World, unit: Unit, draft: Draft, by: Author, parts: int) -> None:
+    """Refuse what would pass the scope's limit, counting only what the author may read."""
+    catalogue = await unit.keys.all(draft.tenant)
+    rows = RowFilter(
+        tenant=draft.tenant,
+        now=by.now,
+        keys=frozenset(k for k, scopes in catalogue.items() if contained(scopes, draft.audience)),
+        scopes=frozenset({draft.scope}),
+        statuses=frozenset({"active", "pending", "quarantined", "outdated"}),
+    )
+    limit = world.settings.memories_per_scope_max
+    if await unit.memories.count(rows) + parts > limit:
+        raise OverQuota(
+            f"`scope` {draft.scope!r} holds {limit} memories, as many as it may;"
+            " forget some or raise `memories_per_scope_max`",
+            scope=draft.scope,
+            limit=limit,
+        )
+
+
+def _aim(prepared: Prepared) -> Status:
+    """The status that the statement gets at best."""
+    if prepared.draft.status == "quarantined":
+        return "quarantined"
+    return "pending" if prepared.gate.verdict == "pending" else "active"
+
+
+def _receipt(
+    draft: Draft, by: Author, result: WriteResult, ids: tuple[MemoryUuid, ...], why: str
+) -> Receipt:
+    return Receipt(
+        command_id=draft.command_id,
+        result=result,
+        ids=ids,
+        revision=Revision(by.revision),
+        why=why,
+    )

@@ -1,0 +1,119 @@
+"""What an agent was shown within a run, so that what it writes afterwards carries its readers.
+
+Without this a memory could be laundered: read it, write it again elsewhere, and lose the scopes
+that its reader must be able to read.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from hindsight_ray.domain.event import MemoryRef
+from hindsight_ray.domain.memory import Memory
+from hindsight_ray.domain.rows import Offered
+from hindsight_ray.domain.run import Run
+from hindsight_ray.ports import Unit
+from hindsight_ray.service.admit import Admitted
+from hindsight_ray.service.runs import joined
+from hindsight_ray.service.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Inherited:
+    """The scopes and labels that a record takes over from what its author was offered."""
+
+    audience: frozenset[str] = frozenset()
+    labels: frozenset[str] = frozenset()
+    untrusted: bool = False
+
+
+async def runs_of(unit: Unit, admitted: Admitted, run_id: str | None) -> tuple[str, ...]:
+    """The named run and those that the caller's session has open. Raises `NotFound` for a run that
+    the caller takes no part in."""
+    caller = admitted.caller
+    opened = await unit.runs.open_runs(caller.tenant, caller.recorded_as, caller.session)
+    if run_id is None or run_id in opened:
+        return tuple(opened)
+    run: Run = await joined(unit, admitted, run_id)
+    return (run.run_id, *opened)
+
+
+async def inherited(unit: Unit, admitted: Admitted, run_id: str | None) -> Inherited:
+    """What the caller was offered in its runs, taken together."""
+    caller = admitted.caller
+    found = [
+        await unit.runs.offered(caller.tenant, name, caller.recorded_as)
+        for name in await runs_of(unit, admitted, run_id)
+    ]
+    return Inherited(
+        audience=frozenset(scope for offered in found for scope in offered.audience),
+        labels=frozenset(label for offered in found for label in offered.labels),
+        untrusted=any(offered.untrusted for offered in found),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Runs whose offered set does not hold what is about to be shown yet."""
+
+    runs: tuple[str, ...]
+    shown: Offered
+
+
+async def growth(
+    unit: Unit, admitted: Admitted, runs: Iterable[str], memories: Sequence[Memory]
+) -> Growth | None:
+    """What showing these memories would add to the caller's runs; None if nothing."""
+    if not memories:
+        return None
+    caller = admitted.caller
+    shown = _shown(memories)
+    grown = tuple(
+        [
+            run
+            for run in runs
+            if not _holds(await unit.runs.offered(caller.tenant, run, caller.recorded_as), shown)
+        ]
+    )
+    return Growth(grown, shown) if grown else None
+
+
+async def grow(world: World, admitted: Admitted, growths: Iterable[Growth | None]) -> None:
+    """Add what is about to be shown to the offered sets, before it is shown."""
+    needed = [one for one in growths if one is not None]
+    if not needed:
+        return
+    caller = admitted.caller
+    async with world.ledger.writing() as unit:
+        for one in needed:
+            for run in one.runs:
+                known = await unit.runs.offered(caller.tenant, run, caller.recorded_as)
+                if not _holds(known, one.shown):
+                    together = _together(known, one.shown)
+                    await unit.runs.set_offered(caller.tenant, run, caller.recorded_as, together)
+
+
+def _shown(memories: Sequence[Memory]) -> Offered:
+    return Offered(
+        audience=frozenset(scope for memory in memories for scope in memory.audience),
+        labels=frozenset(label for memory in memories for label in memory.labels),
+        untrusted=any(not memory.source.trusted for memory in memories),
+        refs=frozenset(MemoryRef(id=m.id, revision=m.revision) for m in memories),
+    )
+
+
+def _holds(known: Offered, shown: Offered) -> bool:
+    return (
+        shown.audience <= known.audience
+        and shown.labels <= known.labels
+        and shown.refs <= known.refs
+        and (known.untrusted or not shown.untrusted)
+    )
+
+
+def _together(known: Offered, shown: Offered) -> Offered:
+    return Offered(
+        audience=known.audience | shown.audience,
+        labels=known.labels | shown.labels,
+        untrusted=known.untrusted or shown.untrusted,
+        refs=known.refs | shown.refs,
+    )

@@ -1,0 +1,265 @@
+"""Find memories: read the question, ask every route under the access filter, fuse, limit, answer.
+
+Everything is read in one transaction together with the policy, and every row is checked again as
+its route returns it, before it is merged or ranked with others. The question is embedded before.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from hindsight_ray.core.keywords import bm25, query_terms
+from hindsight_ray.core.ranking import Candidate, limited_by_author, ranked
+from hindsight_ray.core.timewords import TimeReading, read_time
+from hindsight_ray.domain.access import Revision
+from hindsight_ray.domain.answer import Found, Hit, Route
+from hindsight_ray.domain.caller import Caller
+from hindsight_ray.domain.commands import Search, SearchMany
+from hindsight_ray.domain.memory import Memory, MemoryStatistics, Status
+from hindsight_ray.domain.rows import RowFilter
+from hindsight_ray.domain.scope import scope_class
+from hindsight_ray.errors import ModelFailed, Unavailable
+from hindsight_ray.ports import Unit, Vector
+from hindsight_ray.service import offered
+from hindsight_ray.service.admit import Admitted, admit, row_filter
+from hindsight_ray.service.offered import Growth
+from hindsight_ray.service.recall import note_recall
+from hindsight_ray.service.seen import ANSWERED, presentable
+from hindsight_ray.service.world import World
+
+_NO_STATISTICS = MemoryStatistics()
+
+
+async def search(world: World, caller: Caller, command: Search) -> Found:
+    """At most `k` memories that the caller may read, best first, each with why.
+
+    Raises `Unavailable` if `at_least` names a later policy revision, `NotFound` for a run that the
+    caller takes no part in. A model that fails leaves the other routes: `degraded` says so.
+    """
+    (found,) = await search_many(world, caller, SearchMany(searches=(command,)))
+    return found
+
+
+async def search_many(
+    world: World, caller: Caller, command: SearchMany
+) -> tuple[Found, ...]:
+    """Several searches at one policy revision and one state of the memory, answered in order."""
+    searches = command.searches
+    vectors = await _embedded(world, [one.query for one in searches])
+    async with world.ledger.reading() as unit:
+        admitted = await admit(world, unit, caller)
+        everything = await row_filter(world, unit, admitted)
+        answers = [
+            await _answered(world, unit, admitted, everything, one, vector)
+            for one, vector in zip(searches, vectors, strict=True)
+        ]
+    await offered.grow(world, admitted, [answer.growth for answer in answers])
+    for one, answer in zip(searches, answers, strict=True):
+        note_recall(world, admitted, one, answer.found.hits)
+    return tuple(answer.found for answer in answers)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What to say, and what saying it adds to the caller's runs."""
+
+    found: Found
+    growth: Growth | None
+
+
+async def _embedded(world: World, queries: Sequence[str]) -> Sequence[Vector | None]:
+    try:
+        return list(await world.embedder.embed(queries, "query"))
+    except (ModelFailed, Unavailable):
+        return [None] * len(queries)
+
+
+async def _answered(
+    world: World,
+    unit: Unit,
+    admitted: Admitted,
+    everything: RowFilter,
+    command: Search,
+    vector: Vector | None,
+) -> _Answer:
+    if command.at_least is not None and admitted.revision < command.at_least:
+        raise Unavailable(
+            f"the policy is at revision {admitted.revision}, before {command.at_least};"
+            " try again when the change has arrived",
+            revision=admitted.revision,
+        )
+    runs = await offered.runs_of(unit, admitted, command.run_id)
+    time = read_time(command.query, admitted.now)
+    rows = _narrowed(everything, command)
+    candidates = await _candidates(world, unit, admitted, rows, command, time, vector)
+    candidates += await _superseders(unit, admitted, rows, command, candidates)
+    statistics = await unit.stats.of(rows.tenant, [c.memory.id for c in candidates])
+    hits, hidden = limited_by_author(
+        ranked(
+            [
+                replace(c, statistics=statistics.get(c.memory.id, _NO_STATISTICS))
+                for c in candidates
+            ],
+            admitted.now,
+            newest=time.newest,
+        ),
+        lambda memory: _shared_with(admitted.caller, memory),
+        command.k,
+    )
+    memories = await presentable(unit, admitted, [hit.memory for hit in hits])
+    found = Found.model_construct(
+        hits=tuple(_with(hit, memory) for hit, memory in zip(hits, memories, strict=True)),
+        revision=Revision(admitted.revision),
+        degraded=() if vector is not None else ("vector",),
+        hidden_by_author_limit=hidden,
+    )
+    return _Answer(found, await offered.growth(unit, admitted, runs, memories))
+
+
+def _narrowed(everything: RowFilter, command: Search) -> RowFilter:
+    """The filter that access gives, narrowed by what the command names."""
+    statuses: frozenset[Status] = ANSWERED
+    if command.statuses is not None:
+        statuses = frozenset(command.statuses)
+    return replace(
+        everything,
+        scopes=None if command.scopes is None else frozenset(command.scopes),
+        types=None if command.types is None else frozenset(command.types),
+        layers=None if command.layers is None else frozenset(command.layers),
+        statuses=statuses,
+        task_type=command.task_type,
+        since=command.since,
+        until=command.until,
+    )
+
+
+async def _candidates(
+    world: World,
+    unit: Unit,
+    admitted: Admitted,
+    rows: RowFilter,
+    command: Search,
+    time: TimeReading,
+    vector: Vector | None,
+) -> list[Candidate]:
+    """The rows of every route, each checked again before it is merged with others."""
+    settings = world.settings
+    if rows.empty:
+        return []
+    similarity: dict[str, float] = {}
+    if vector is not None:
+        near = await world.store.nearest(unit, rows, vector, limit=settings.vector_limit)
+        similarity = {row.ref.id: row.similarity for row in near}
+    matches = await unit.memories.keyword_matches(rows, query_terms(command.query))
+    worded = [name for name, _ in bm25(matches, limit=settings.keyword_limit)]
+    recent = await _recent(unit, rows, time, settings.recent_limit)
+    known: dict[str, Memory] = {memory.id: memory for memory in recent}
+    wanted = [name for name in dict.fromkeys([*similarity, *worded]) if name not in known]
+    known.update(await unit.memories.current(rows.tenant, wanted))
+    allowed = {
+        name: memory
+        for name, memory in known.items()
+        if _passes(admitted, rows, command, memory)
+    }
+    ranks: dict[str, dict[Route, int]] = {}
+    routes: tuple[tuple[Route, list[str]], ...] = (
+        ("vector", list(similarity)),
+        ("keyword", [str(name) for name in worded]),
+        ("recent", [memory.id for memory in recent]),
+    )
+    for route, names in routes:
+        for rank, name in enumerate((n for n in names if n in allowed), start=1):
+            ranks.setdefault(name, {})[route] = rank
+    return [
+        Candidate(allowed[name], found, similarity.get(name)) for name, found in ranks.items()
+    ]
+
+
+async def _recent(
+    unit: Unit, rows: RowFilter, time: TimeReading, limit: int
+) -> Sequence[Memory]:
+    """The newest rows of the time that the question names; none if it names no time."""
+    if not time.says_something or limit < 1:
+        return ()
+    return await unit.memories.recent(
+        replace(rows, since=_later(rows.since, time.since), until=_earlier(rows.until, time.until)),
+        limit=limit,
+    )
+
+
+def _later(one: datetime | None, other: datetime | None) -> datetime | None:
+    return max((t for t in (one, other) if t is not None), default=None)
+
+
+def _earlier(one: datetime | None, other: datetime | None) -> datetime | None:
+    return min((t for t in (one, other) if t is not None), default=None)
+
+
+async def _superseders(
+    unit: Unit,
+    admitted: Admitted,
+    rows: RowFilter,
+    command: Search,
+    candidates: Sequence[Candidate],
+) -> list[Candidate]:
+    """What superseded outdated candidates, if no route returned it: it belongs above them.
+
+    It takes their place, and says so; they are put below it.
+    """
+    there = {c.memory.id for c in candidates}
+    places: dict[str, Candidate] = {}
+    for candidate in candidates:
+        newer = candidate.memory.superseded_by
+        if newer is not None and newer not in there:
+            places.setdefault(newer, candidate)
+    if not places:
+        return []
+    found = await unit.memories.current(rows.tenant, list(places))
+    return [
+        Candidate(memory, {}, in_place_of=places[name].routes)
+        for name, memory in found.items()
+        if _passes(admitted, rows, command, memory)
+    ]
+
+
+def _passes(admitted: Admitted, rows: RowFilter, command: Search, memory: Memory) -> bool:
+    """Whether this row may be answered, whatever a store's filter let through."""
+    return (
+        memory.tenant == rows.tenant
+        and admitted.may_read(memory.audience, memory.labels)
+        and (memory.expires_at is None or memory.expires_at > admitted.now)
+        and memory.status in rows.statuses
+        and (memory.status in ANSWERED or admitted.access.may("review", memory.scope))
+        and _asked_for(rows, memory)
+        and _applies(command, memory)
+    )
+
+
+def _asked_for(rows: RowFilter, memory: Memory) -> bool:
+    return (
+        (rows.scopes is None or memory.scope in rows.scopes)
+        and (rows.types is None or memory.type in rows.types)
+        and (rows.layers is None or memory.layer in rows.layers)
+        and (rows.since is None or memory.created_at >= rows.since)
+        and (rows.until is None or memory.created_at < rows.until)
+    )
+
+
+def _applies(command: Search, memory: Memory) -> bool:
+    """The coarse rules of experiences: the same task type, and tools in common if both name any."""
+    if memory.type != "experience" or memory.scene is None:
+        return True
+    scene = memory.scene
+    if command.task_type is not None and scene.task_type != command.task_type:
+        return False
+    return not (command.tools and scene.tools) or not set(command.tools).isdisjoint(scene.tools)
+
+
+def _shared_with(caller: Caller, memory: Memory) -> bool:
+    """Whether the caller reads this scope by grant rather than by owning it or acting for it."""
+    own = (caller.principal, caller.acting_scope)
+    return scope_class(memory.scope) == "global" or memory.scope not in own
+
+
+def _with(hit: Hit, memory: Memory) -> Hit:
+    return hit if hit.memory is memory else hit.model_copy(update={"memory": memory})

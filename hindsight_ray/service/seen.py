@@ -1,0 +1,50 @@
+"""Which memories a caller may be shown by name: the whole audience, no denied label, the status.
+
+Pending, quarantined and archived ones are shown to those who hold `review` on their scope; for
+everyone else they are as absent as what does not exist.
+"""
+
+from collections.abc import Sequence
+
+from hindsight_ray.domain.memory import Memory, Status
+from hindsight_ray.ports import Unit
+from hindsight_ray.service.admit import Admitted, absent
+
+ANSWERED: frozenset[Status] = frozenset({"active", "outdated"})
+
+
+def shows(admitted: Admitted, memory: Memory) -> bool:
+    """Whether the caller may be shown this memory. Expired ones are gone."""
+    if not admitted.may_read(memory.audience, memory.labels):
+        return False
+    if memory.expires_at is not None and memory.expires_at <= admitted.now:
+        return False
+    return memory.status in ANSWERED or admitted.access.may("review", memory.scope)
+
+
+async def visible(unit: Unit, admitted: Admitted, memory_id: str) -> Memory:
+    """The memory at its current revision, else the `NotFound` of absence."""
+    found = (await unit.memories.current(admitted.caller.tenant, [memory_id])).get(memory_id)
+    if found is None or not shows(admitted, found):
+        raise absent("memory", memory_id)
+    return found
+
+
+async def presentable(unit: Unit, admitted: Admitted, memories: Sequence[Memory]) -> list[Memory]:
+    """The memories as this caller may have them: without the ids of sources it may not read.
+
+    A promoted copy has readers who may not read what it was derived from, nor know of it.
+    """
+    named = {ref.id for memory in memories for ref in memory.derived_from}
+    if not named:
+        return list(memories)
+    sources = await unit.memories.current(admitted.caller.tenant, sorted(named))
+    readable = {name for name, source in sources.items() if shows(admitted, source)}
+    return [
+        memory
+        if all(ref.id in readable for ref in memory.derived_from)
+        else memory.model_copy(
+            update={"derived_from": tuple(r for r in memory.derived_from if r.id in readable)}
+        )
+        for memory in memories
+    ]

@@ -1,0 +1,163 @@
+"""Change a memory in place: its readers stay who they are.
+
+So nothing may be written into it that asks more of a reader than it does: what an agent learned
+with one user, or was offered in a run, goes to a record of its own.
+"""
+
+from hindsight_ray.core.admission import split
+from hindsight_ray.core.audience import contained, written_audience
+from hindsight_ray.core.redaction import redacted
+from hindsight_ray.domain.caller import Caller
+from hindsight_ray.domain.commands import Update
+from hindsight_ray.domain.memory import SOURCE_WEIGHTS, Memory, Source
+from hindsight_ray.domain.receipt import Receipt
+from hindsight_ray.errors import AccessDenied, InvalidInput, RevisionConflict
+from hindsight_ray.ports import Unit, Vector
+from hindsight_ray.service import commit, once
+from hindsight_ray.service.admit import Admitted, admit
+from hindsight_ray.service.offered import Inherited, inherited
+from hindsight_ray.service.seen import visible
+from hindsight_ray.service.world import World
+from hindsight_ray.service.write import source_kind
+
+
+async def update(world: World, caller: Caller, command: Update) -> Receipt:
+    """Change what the command names; needs `read` on the audience and `write` on the scope.
+
+    Raises `NotFound`, `AccessDenied`, `RevisionConflict` if `if_revision` is not the current one,
+    `InvalidInput`, `CommandReused`.
+    """
+    async with world.ledger.reading() as unit:
+        await _may_update(unit, await admit(world, unit, caller), command)
+        done = await once.replayed(unit, caller, command.command_id, command, Receipt)
+    if done is not None:
+        return done
+    content, masked = _masked(command.content)
+    vector = None
+    if content is not None:
+        vector = (await world.embedder.embed([content], "passage"))[0]
+    async with world.ledger.writing() as unit:
+        admitted = await admit(world, unit, caller)
+        memory = await _may_update(unit, admitted, command)
+        done = await once.replayed(unit, caller, command.command_id, command, Receipt)
+        if done is not None:
+            return done
+        _check_revision(memory, command)
+        taken_over = await inherited(unit, admitted, None)
+        following = _following(admitted, memory, command, content, taken_over)
+        receipt = await _commit(world, unit, admitted, memory, following, vector, command)
+        if masked:
+            receipt = receipt.model_copy(update={"why": f"secrets masked: {masked}"})
+        await once.keep(unit, caller, command.command_id, command, receipt)
+    return receipt
+
+
+async def _may_update(unit: Unit, admitted: Admitted, command: Update) -> Memory:
+    memory = await visible(unit, admitted, command.memory_id)
+    admitted.require("write", memory.scope)
+    return memory
+
+
+def _masked(content: str | None) -> tuple[str | None, int]:
+    if content is None:
+        return None, 0
+    clean, count = redacted(content)
+    parts = split(clean)
+    if len(parts) != 1:
+        raise InvalidInput(
+            "`content` is longer than one memory; write the parts and forget this one",
+            field="content",
+        )
+    return parts[0], count
+
+
+def _check_revision(memory: Memory, command: Update) -> None:
+    if command.if_revision is not None and command.if_revision != memory.revision:
+        raise RevisionConflict(
+            f"`memory` {memory.id!r} is at revision {memory.revision}, not"
+            f" {command.if_revision}; read it again and decide anew",
+            id=memory.id,
+            current=memory.revision,
+            offered=command.if_revision,
+        )
+
+
+def _following(
+    admitted: Admitted,
+    memory: Memory,
+    command: Update,
+    content: str | None,
+    taken_over: Inherited,
+) -> Memory:
+    """The next revision. New text makes the caller its author: it is no longer what was reviewed,
+    and weighs as much as the caller's word."""
+    tags = None if command.tags is None else tuple(redacted(tag)[0] for tag in command.tags)
+    given = {
+        "content": content,
+        "importance": command.importance,
+        "confidence": command.confidence,
+        "tags": tags,
+        "expires_at": command.expires_at,
+    }
+    changes: dict[str, object] = {
+        field: value for field, value in given.items() if value is not None
+    }
+    if content is not None or tags is not None:
+        _refuse_laundering(admitted, memory, taken_over)
+    if content is not None:
+        changes["source"] = _source(admitted, memory, taken_over)
+        own = (admitted.caller.principal, admitted.caller.acting_scope)
+        if taken_over.untrusted and memory.scope not in own:
+            changes["status"] = "quarantined"
+    changes |= {"revision": memory.revision + 1, "updated_at": admitted.now}
+    return Memory.model_validate(dict(memory) | changes)
+
+
+def _refuse_laundering(admitted: Admitted, memory: Memory, taken_over: Inherited) -> None:
+    needed = {*written_audience(memory.scope, admitted.caller), *taken_over.audience}
+    if contained(needed, memory.audience) and contained(taken_over.labels, memory.labels):
+        return
+    raise AccessDenied(
+        f"`memory` {memory.id!r} has readers who may not read what `{admitted.caller.principal}`"
+        " may have learned elsewhere; write a memory of its own instead",
+        action="write",
+        object=memory.scope,
+        revision=admitted.revision,
+    )
+
+
+def _source(admitted: Admitted, memory: Memory, taken_over: Inherited) -> Source:
+    caller = admitted.caller
+    kind = source_kind(admitted)
+    return memory.source.model_copy(
+        update={
+            "kind": kind,
+            "weight": SOURCE_WEIGHTS["import" if taken_over.untrusted else kind],
+            "trusted": not taken_over.untrusted,
+            "agent": caller.agent,
+            "user": caller.user,
+            "session": caller.session,
+            "reviewed_by": None,
+        }
+    )
+
+
+async def _commit(
+    world: World,
+    unit: Unit,
+    admitted: Admitted,
+    memory: Memory,
+    following: Memory,
+    vector: Vector | None,
+    command: Update,
+) -> Receipt:
+    if vector is not None:
+        following = following.model_copy(update={"embedding_model": world.embedder.space.model})
+    by = commit.author(admitted, "Update", "write", memory.scope)
+    await commit.put(unit, following, vector, by, "updated")
+    return Receipt(
+        command_id=command.command_id,
+        result="pending" if following.status == "quarantined" else "stored",
+        ids=(memory.id,),
+        revision=by.revision,  # pyright: ignore[reportArgumentType]
+    )
