@@ -129,7 +129,7 @@ async def world(
     `policy` is the name of a shipped profile or a policy's text; None leaves what is there.
     """
     chosen = settings or Settings(lock_wait_s=5.0)
-    path.mkdir(parents=True, exist_ok=True)
+    path.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - a test's own folder, once
     create_operator_key(path)
     ledger = await SqlLedger.open(path / "hindsight.sqlite3", lock_wait_s=chosen.lock_wait_s)
     set_clock = clock or SetClock()

@@ -26,7 +26,7 @@ class HashedEmbedder:
     def space(self) -> EmbeddingSpace:
         return _SPACE
 
-    async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vector:
+    async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vector:  # noqa: ARG002 - both alike
         vectors = np.zeros((len(texts), DIMENSION), dtype=np.float32)
         for row, text in enumerate(texts):
             vectors[row] = _embedded(text)

@@ -15,6 +15,7 @@ from hindsight_ray.adapters.ledger.sql.keys import KnownKeys, SqlKeys, SqlSpaces
 from hindsight_ray.adapters.ledger.sql.memories import SqlMemories
 from hindsight_ray.adapters.ledger.sql.outcomes import SqlLayers, SqlOutcomes, SqlReviews
 from hindsight_ray.adapters.ledger.sql.policy import SqlPolicy
+from hindsight_ray.adapters.ledger.sql.rows import KnownRows
 from hindsight_ray.adapters.ledger.sql.runs import SqlRuns
 from hindsight_ray.adapters.ledger.sql.schema import SCHEMA_VERSION, facts, metadata
 from hindsight_ray.adapters.ledger.sql.stats import SqlStats
@@ -26,8 +27,9 @@ _READERS = 8
 class SqlUnit:
     """One transaction, seen as the ledger's logs."""
 
-    def __init__(self, work: Work, known_keys: KnownKeys) -> None:
+    def __init__(self, work: Work, known_keys: KnownKeys, known_rows: KnownRows) -> None:
         self.work = work
+        self.known_rows = known_rows
         self.runs: ports.RunLog = SqlRuns(work)
         self.outcomes: ports.OutcomeLog = SqlOutcomes(work)
         self.reviews: ports.ReviewLog = SqlReviews(work)
@@ -38,7 +40,7 @@ class SqlUnit:
         self.recalls: ports.RecallLog = SqlRecalls(work)
         self.stats: ports.MemoryStats = SqlStats(work)
         self.keys: ports.AudienceKeys = SqlKeys(work, known_keys)
-        self.memories: ports.Memories = SqlMemories(work)
+        self.memories: ports.Memories = SqlMemories(work, known_rows)
         self.spaces: ports.EmbeddingSpaces = SqlSpaces(work)
 
     def step(self) -> AbstractAsyncContextManager[None]:
@@ -53,6 +55,7 @@ class SqlLedger:
         self._readers = Lanes(engine, size=_READERS, wait_s=lock_wait_s, name="ledger reader")
         self._writer = Lanes(engine, size=1, wait_s=lock_wait_s, name="ledger writer")
         self._known_keys = KnownKeys()
+        self._known_rows = KnownRows()
 
     @classmethod
     async def open(cls, file: Path, *, lock_wait_s: float = 10.0) -> "SqlLedger":
@@ -86,7 +89,7 @@ class SqlLedger:
     async def _unit(self, lanes: Lanes, *, write: bool) -> AsyncGenerator[SqlUnit]:
         work = Work(lanes, await lanes.take(), write=write)
         try:
-            yield SqlUnit(work, self._known_keys)
+            yield SqlUnit(work, self._known_keys, self._known_rows)
             if write:
                 await work.commit()
         finally:

@@ -4,7 +4,7 @@ import functools
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from sqlalchemy import Select, bindparam, delete, func, literal, select, update
@@ -13,7 +13,9 @@ from sqlalchemy.engine import Connection
 from hindsight_ray.adapters.ledger.sql import dialect, filters, keywords
 from hindsight_ray.adapters.ledger.sql.connection import Work
 from hindsight_ray.adapters.ledger.sql.keys import pin_space
+from hindsight_ray.adapters.ledger.sql.rows import KnownRows, change_number
 from hindsight_ray.adapters.ledger.sql.schema import (
+    FORGOTTEN,
     audience_keys,
     change_numbers,
     memory_labels,
@@ -32,9 +34,6 @@ from hindsight_ray.domain.rows import AudienceKey, KeywordMatches, RowFilter
 from hindsight_ray.errors import InvalidInput, InvalidVector, NotFound, RevisionConflict
 from hindsight_ray.ports import Vector
 
-FORGOTTEN: Final = "forgotten"
-
-_CHANGE = select(change_numbers.c.change).where(change_numbers.c.tenant == bindparam("tenant"))
 _NEXT_CHANGE = dialect.upsert(change_numbers).on_conflict_do_update(
     index_elements=["tenant"], set_={"change": change_numbers.c.change + literal(1)}
 )
@@ -65,6 +64,9 @@ _AT = (
         memory_revisions.c.record.is_not(None),
     )
 )
+_BY_NUMBER = select(table.c.number, table.c.record).where(
+    table.c.number.in_(dialect.members(bindparam("numbers")))
+)
 _STATE = select(table.c.number, table.c.revision, table.c.status).where(
     table.c.tenant == bindparam("tenant"), table.c.memory_id == bindparam("memory_id")
 )
@@ -93,8 +95,9 @@ _DERIVED = (
 class SqlMemories:
     """`Memories` over SQL, with vectors in the same file for the embedded store."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, known: KnownRows) -> None:
         self._work = work
+        self._known = known
 
     async def change_number(self, tenant: str) -> int:
         return await self._work.do(change_number, tenant)
@@ -136,10 +139,18 @@ class SqlMemories:
         return await self._work.do(_on_topic, row_filter, topic)
 
     async def recent(self, row_filter: RowFilter, *, limit: int) -> Sequence[Memory]:
-        return await self._work.do(_recent, row_filter, limit)
+        return await self._work.do(
+            _recent, self._known, row_filter, limit, private=self._work.changed_memories
+        )
 
     async def keyword_matches(self, row_filter: RowFilter, terms: Sequence[str]) -> KeywordMatches:
-        return await self._work.do(keywords.matches, row_filter, terms)
+        return await self._work.do(
+            keywords.matches,
+            self._known,
+            row_filter,
+            terms,
+            private=self._work.changed_memories,
+        )
 
     async def derived_from(self, tenant: str, ids: Sequence[str]) -> Sequence[str]:
         return await self._work.do(_derived_from, tenant, ids)
@@ -159,11 +170,6 @@ def unit_vector(vector: Vector) -> Vector:
     if length == 0.0:
         raise InvalidVector("`vector` is zero, so it has no direction")
     return (wide / length).astype(np.float32)
-
-
-def change_number(connection: Connection, tenant: str) -> int:
-    """The tenant's last change as this transaction sees it, 0 before the first."""
-    return connection.execute(_CHANGE, {"tenant": tenant}).scalar_one_or_none() or 0
 
 
 def _next_change(connection: Connection, tenant: str) -> int:
@@ -388,27 +394,21 @@ def _on_topic(connection: Connection, row_filter: RowFilter, topic: str) -> list
     return [Memory.model_validate_json(record) for record in found.scalars()]
 
 
-@functools.lru_cache(maxsize=512)
-def _recent_sql(shape: filters.Shape) -> Select[*tuple[Any, ...]]:
-    newest = (
-        select(table.c.number)
-        .where(*filters.conditions(shape))
-        .order_by(table.c.created_at.desc(), table.c.number.desc())
-        .limit(bindparam("limit"))
-    )
-    return (
-        select(table.c.record)
-        .where(table.c.number.in_(newest))
-        .order_by(table.c.created_at.desc(), table.c.number.desc())
-    )
-
-
-def _recent(connection: Connection, row_filter: RowFilter, limit: int) -> list[Memory]:
+def _recent(
+    connection: Connection, known: KnownRows, row_filter: RowFilter, limit: int, *, private: bool
+) -> list[Memory]:
     if row_filter.empty or limit < 1:
         return []
-    statement = _recent_sql(filters.shape_of(row_filter))
-    found = connection.execute(statement, filters.parameters(row_filter) | {"limit": limit})
-    return [Memory.model_validate_json(record) for record in found.scalars()]
+    newest: list[tuple[int, int]] = []
+    for part in known.passing(connection, row_filter, private=private):
+        created = part.view.column("created_at")[part.mask]
+        numbers = part.view.column("number")[part.mask]
+        last = np.lexsort((numbers, created))[-limit:]
+        newest += zip(created[last].tolist(), numbers[last].tolist(), strict=True)
+    numbers = [number for _, number in sorted(newest, reverse=True)[:limit]]
+    found = connection.execute(_BY_NUMBER, {"numbers": json.dumps(numbers)}).tuples()
+    records = dict(found.all())
+    return [Memory.model_validate_json(records[number]) for number in numbers]
 
 
 @functools.lru_cache(maxsize=512)

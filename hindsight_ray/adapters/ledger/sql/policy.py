@@ -54,6 +54,7 @@ class SqlPolicy:
         self._work.changed_policy = True
         return await self._work.do(
             _replace,
+            at,
             [rule.model_dump_json() for rule in rules],
             [membership.model_dump_json() for membership in memberships],
         )
@@ -97,10 +98,10 @@ def _array(records: Sequence[str]) -> str:
     return f"[{','.join(records)}]"
 
 
-def _replace(connection: Connection, rules: list[str], memberships: list[str]) -> int:
+def _replace(connection: Connection, at: datetime, rules: list[str], memberships: list[str]) -> int:
     _replace_lines(connection, "rule", rules)
     _replace_lines(connection, "membership", memberships)
-    return _next_revision(connection)
+    return _next_revision(connection, at)
 
 
 def _replace_lines(connection: Connection, kind: str, records: list[str]) -> None:
@@ -123,14 +124,14 @@ def _replace_lines(connection: Connection, kind: str, records: list[str]) -> Non
     )
 
 
-def _next_revision(connection: Connection) -> int:
+def _next_revision(connection: Connection, at: datetime) -> int:
     put = dialect.upsert(policy_state)
     connection.execute(
         put.on_conflict_do_update(
             index_elements=["number"],
-            set_={"revision": policy_state.c.revision + literal(1)},
+            set_={"revision": policy_state.c.revision + literal(1), "at": put.excluded["at"]},
         ),
-        {"number": 1, "revision": 1},
+        {"number": 1, "revision": 1, "at": micros(at)},
     )
     return connection.execute(_REVISION).scalar_one()
 
@@ -153,4 +154,4 @@ def _revoke_ticket(connection: Connection, ticket_id: str, at: datetime) -> int:
     )
     if done.rowcount == 0:
         return connection.execute(_REVISION).scalar_one_or_none() or 0
-    return _next_revision(connection)
+    return _next_revision(connection, at)

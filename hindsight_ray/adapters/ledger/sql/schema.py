@@ -6,6 +6,7 @@ the large ones.
 """
 
 from datetime import UTC, datetime, timedelta
+from typing import Final
 
 from sqlalchemy import (
     BigInteger,
@@ -21,6 +22,7 @@ from sqlalchemy import (
 )
 
 SCHEMA_VERSION = 1
+FORGOTTEN: Final = "forgotten"  # status of a tombstone
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -174,7 +176,9 @@ commands = Table(
     _text("receipt"),
 )
 
-policy_state = Table("policy_state", metadata, _big("number", key=True), _big("revision"))
+policy_state = Table(
+    "policy_state", metadata, _big("number", key=True), _big("revision"), _big("at")
+)
 
 policy_lines = Table(
     "policy_lines",

@@ -6,13 +6,13 @@ changes have been applied.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindsight_ray.adapters.ledger.sql.schema import micros
+from hindsight_ray.adapters.ledger.sql.schema import FORGOTTEN, micros
 from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.ports import Vector
 
@@ -26,7 +26,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A memory as its last change left it. `vector` is None once it is forgotten."""
+    """A memory as its last change left it. `vector` is None where another store keeps it."""
 
     number: int
     memory_id: str
@@ -40,13 +40,14 @@ class Row:
     task_type: str | None
     created_at: int
     expires_at: int | None
+    length: int
     labels: tuple[str, ...]
     vector: Vector | None
 
 
 _COLUMNS = (
     "number", "revision", "begins", "ends", "key", "scope", "status", "type", "layer",
-    "task_type", "created_at", "expires_at",
+    "task_type", "created_at", "expires_at", "length",
 )  # fmt: skip
 _COLUMN = {name: index for index, name in enumerate(_COLUMNS)}
 
@@ -61,6 +62,17 @@ class View:
     ids: Sequence[str]
     words: dict[str, int]
     labelled: dict[str, list[int]]
+    places: Mapping[int, int]  # number of a memory: its row, or a later one it has moved to
+
+    def place(self, number: int) -> int:
+        """The row of a memory at this change, -1 if it has none."""
+        place = self.places.get(number, -1)
+        if place >= len(self.matrix):  # it has changed since: look for the row it had
+            then = np.flatnonzero(
+                (self.column("number") == number) & (self.column("begins") <= self.change)
+            )
+            place = int(then[-1]) if len(then) else -1
+        return place
 
     def column(self, name: str) -> Ints:
         return self.numbers[_COLUMN[name]]
@@ -114,6 +126,10 @@ class Columns:
         self._points: list[int] = [0]  # changes at which the view is exact
 
     @property
+    def dimension(self) -> int:
+        return self._matrix.shape[1]
+
+    @property
     def last(self) -> int:
         """The last change that was applied."""
         return self._points[-1]
@@ -125,7 +141,7 @@ class Columns:
 
     def apply(self, rows: Sequence[Row], change: int) -> None:
         """Bring the columns from `last` to `change` by the rows that changed between."""
-        kept = [row for row in rows if row.vector is not None]
+        kept = [row for row in rows if row.status != FORGOTTEN]
         self._reserve(self._rows + len(kept))
         for row in rows:
             place = self._place.pop(row.number, None)
@@ -149,10 +165,10 @@ class Columns:
             self._ids,
             self._words,
             self._labelled,
+            self._place,
         )
 
     def _add(self, row: Row) -> None:
-        assert row.vector is not None  # noqa: S101 - `apply` leaves out what has none
         place = self._rows
         self._numbers[:, place] = (
             row.number,
@@ -167,8 +183,9 @@ class Columns:
             -1 if row.task_type is None else self._word(row.task_type),
             row.created_at,
             _NEVER if row.expires_at is None else row.expires_at,
+            row.length,
         )
-        self._matrix[place] = row.vector
+        self._matrix[place] = 0.0 if row.vector is None else row.vector
         self._ids.append(row.memory_id)
         for label in row.labels:
             self._labelled.setdefault(label, []).append(place)

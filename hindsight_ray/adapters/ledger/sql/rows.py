@@ -1,0 +1,136 @@
+"""Which rows there are, kept in this process and brought to what a transaction sees.
+
+Filtering thousands of rows in SQL costs milliseconds for each route of each search; as columns of
+numbers it costs microseconds. The columns are only ever moved on by committed changes, in the order
+of the tenant's change number, so what they answer is what the transaction's snapshot holds.
+"""
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import bindparam, select
+from sqlalchemy.engine import Connection
+
+from hindsight_ray.adapters.ledger.sql.columns import Bools, Columns, Row, View
+from hindsight_ray.adapters.ledger.sql.keys import pinned_space
+from hindsight_ray.adapters.ledger.sql.schema import (
+    audience_keys,
+    change_numbers,
+    memories,
+    memory_labels,
+    memory_vectors,
+)
+from hindsight_ray.domain.rows import RowFilter
+
+_TENANTS_KEPT = 32
+
+_m = memories.c
+_CHANGE = select(change_numbers.c.change).where(change_numbers.c.tenant == bindparam("tenant"))
+_CHANGED_ROWS = (
+    select(
+        _m.number, _m.memory_id, _m.revision, _m.change, audience_keys.c.key, _m.scope, _m.status,
+        _m.type, _m.layer, _m.task_type, _m.created_at, _m.expires_at, _m.length,
+        memory_vectors.c.vector,
+    )
+    .join(audience_keys, audience_keys.c.number == _m.key)
+    .outerjoin(memory_vectors, memory_vectors.c.memory == _m.number)
+    .where(_m.tenant == bindparam("tenant"), _m.change > bindparam("after"))
+    .order_by(_m.change)
+)  # fmt: skip
+_CHANGED_LABELS = (
+    select(memory_labels.c.memory, memory_labels.c.label)
+    .join(memories, _m.number == memory_labels.c.memory)
+    .where(_m.tenant == bindparam("tenant"), _m.change > bindparam("after"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """Rows of one view, and which of them pass a filter."""
+
+    view: View
+    mask: Bools
+
+
+class KnownRows:
+    """The columns of the tenants that this process asked for last."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._columns: OrderedDict[str, Columns] = OrderedDict()
+
+    def passing(
+        self, connection: Connection, row_filter: RowFilter, *, private: bool
+    ) -> list[Passing]:
+        """The rows that pass, in one part or two: shared rows, and those changed since.
+
+        `private` says that the transaction has changed memories itself. Then, and where its
+        snapshot is older than the columns, it gets the difference beside them: it neither shows
+        its rows to others nor sees theirs.
+        """
+        tenant = row_filter.tenant
+        change = change_number(connection, tenant)
+        with self._guard:
+            columns = self._of(connection, tenant, private=private)
+            base = columns.base(change)
+            if base is not None and base == columns.last != change and not private:
+                columns.apply(_changed(connection, tenant, base), change)
+                base = change
+            shared = columns.view(base or 0)
+        mask = shared.passing(row_filter)
+        if base == change:
+            return [Passing(shared, mask)]
+        rows = _changed(connection, tenant, base or 0)
+        mask &= ~np.isin(shared.column("number"), [row.number for row in rows])
+        since = Columns(columns.dimension)
+        since.apply(rows, change)
+        changed = since.view(change)
+        return [Passing(shared, mask), Passing(changed, changed.passing(row_filter))]
+
+    def _of(self, connection: Connection, tenant: str, *, private: bool) -> Columns:
+        columns = self._columns.get(tenant)
+        if columns is None or columns.dimension == 0:
+            pinned = pinned_space(connection)
+            columns = Columns(0 if pinned is None else pinned[1])
+            if private:  # the space itself may be this transaction's alone
+                return columns
+            self._columns[tenant] = columns
+            while len(self._columns) > _TENANTS_KEPT:
+                self._columns.popitem(last=False)
+        self._columns.move_to_end(tenant)
+        return columns
+
+
+def change_number(connection: Connection, tenant: str) -> int:
+    """The tenant's last change as this transaction sees it, 0 before the first."""
+    return connection.execute(_CHANGE, {"tenant": tenant}).scalar_one_or_none() or 0
+
+
+def _changed(connection: Connection, tenant: str, after: int) -> list[Row]:
+    """The tenant's memories whose last change is later than `after`, as they are now."""
+    asked = {"tenant": tenant, "after": after}
+    labels: dict[int, list[str]] = {}
+    for number, label in connection.execute(_CHANGED_LABELS, asked):
+        labels.setdefault(number, []).append(label)
+    return [
+        Row(
+            row.number,
+            row.memory_id,
+            row.revision,
+            row.change,
+            row.key,
+            row.scope,
+            row.status,
+            row.type,
+            row.layer,
+            row.task_type,
+            row.created_at,
+            row.expires_at,
+            row.length,
+            tuple(labels.get(row.number, ())),
+            None if row.vector is None else np.frombuffer(row.vector, dtype=np.float32),
+        )
+        for row in connection.execute(_CHANGED_ROWS, asked)
+    ]
