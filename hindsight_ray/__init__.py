@@ -77,7 +77,7 @@ _WHERE = {
     "recorded": "client.wrapping",
 }
 
-__all__ = sorted(("errors", *_WHERE))  # pyright: ignore[reportUnsupportedDunderAll] - one list, not two
+__all__ = list(_WHERE)  # pyright: ignore[reportUnsupportedDunderAll] - one list, not two
 
 
 def __getattr__(name: str) -> Any:
