@@ -197,14 +197,16 @@ class AccessSet:
     def held(self, action: str, scope: str) -> Held | None:
         """Whether the ticket's own principal holds `action`, without what acting carries.
 
-        Returns how long the longest of its allows lasts, or None. A share gives no more than this.
+        Returns how long the longest of its allows lasts, or None. A share gives no more than this,
+        so an agent's `user:{acting}` is left out: it has that only while its ticket names the user.
         """
         if not self.may(action, scope):
             return None
         ends: list[datetime] = []
+        acting = self._agent is not None
         for pattern in self._patterns(scope):
             for source in self._sources:
-                if not source.own:
+                if not source.own or (acting and pattern == "user:{acting}"):
                     continue
                 for rule in source.bucket.allows.get((action, pattern), ()):
                     if rule.until is None:

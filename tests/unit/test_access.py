@@ -216,6 +216,7 @@ def test_what_is_held_by_acting_is_not_held_oneself() -> None:
     assert access.held("read", "agent:planner") is not None
     assert access.may("forget", "user:alice")
     assert access.held("forget", "user:alice") is None
+    assert access.held("read", "user:alice") is None  # `user:{acting}`: while the ticket names her
 
 
 def test_what_is_held_lasts_as_long_as_its_longest_grant() -> None:

@@ -33,7 +33,7 @@ KEY_FILE = "operator.key"
 PUBLIC_FILE = "operator.pub"
 LIFETIME_S_MAX = 366 * 24 * 3600
 TOKEN_CHARACTERS_MAX = 16_384
-SCOPES_MAX = 100
+SCOPES_MAX = 64
 _ISSUER = "hindsight-ray"
 _ALGORITHM = "EdDSA"
 _VERIFIED_KEPT = 4_096
@@ -76,7 +76,7 @@ class TicketVerifier:
         return caller
 
     def _read(self, token: str) -> Caller:
-        if len(token) > TOKEN_CHARACTERS_MAX:
+        if type(token) is not str or len(token) > TOKEN_CHARACTERS_MAX:
             raise InvalidTicket(_REFUSAL)
         key = self._public_keys[jwt.get_unverified_header(token)["kid"]]
         claims = jwt.decode(token, key, algorithms=[_ALGORITHM], issuer=_ISSUER, options=_CHECKS)
