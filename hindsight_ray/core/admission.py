@@ -55,7 +55,7 @@ def without_secrets(draft: Draft) -> tuple[Draft, int]:
         intent = masked(scene.intent, SUMMARY_CHARACTERS_MAX)
         task = masked(scene.task_type, CONTENT_CHARACTERS_MAX)
         scene = scene.model_copy(update={"intent": intent, "task_type": task})
-    changes = {
+    changes: dict[str, object] = {
         "content": masked(draft.content, LONG_TEXT_CHARACTERS_MAX),
         "steps": tuple(masked(step, SUMMARY_CHARACTERS_MAX) for step in draft.steps),
         "tags": tuple(masked(tag, CONTENT_CHARACTERS_MAX) for tag in draft.tags),
@@ -96,11 +96,12 @@ def _pieces(text: str, limit: int) -> list[str]:
             pieces.append(sentence)
             continue
         for clause in _cut_after(sentence, _CLAUSE_END):
-            while len(clause.strip()) > limit:
-                clause = clause.lstrip()
-                pieces.append(clause[:limit])
-                clause = clause[limit:]
-            pieces.append(clause)
+            rest = clause
+            while len(rest.strip()) > limit:
+                rest = rest.lstrip()
+                pieces.append(rest[:limit])
+                rest = rest[limit:]
+            pieces.append(rest)
     return pieces
 
 

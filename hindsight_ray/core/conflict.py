@@ -26,18 +26,23 @@ word more or less. `opposite`: the same words, turned by a negation or an oppose
 `different`: other numbers, names, conditions or words. `unsure`: alike, and rules cannot tell.
 """
 
-_FILLERS = frozenset(
-    "a an the please kindly you your get gets got being been also just really simply"
-    " 的 了 请 請 就 也 都 在 于 於 是 为 為 之 时 時 当 當 を に は が の です ます".split()
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_FILLERS = _set(
+    "a an the please kindly you your get gets got being been also just really simply "
+    "的 了 请 請 就 也 都 在 于 於 是 为 為 之 时 時 当 當 を に は が の です ます"
 )
-_NEGATIONS = frozenset(
-    "not no never none without cannot nor neither n't isn't aren't wasn't don't doesn't didn't"
-    " won't can't shouldn't mustn't couldn't wouldn't unable"
-    " 不 没 沒 無 无 未 非 别 勿 禁 莫 ない ません なし ぬ".split()
+_NEGATIONS = _set(
+    "not no never none without cannot nor neither n't isn't aren't wasn't don't "
+    "doesn't didn't won't can't shouldn't mustn't couldn't wouldn't unable 不 没 沒 無 无 "
+    "未 非 别 勿 禁 莫 ない ません なし ぬ"
 )
-_CONDITIONS = frozenset(
-    "when if unless except only until while after before always sometimes"
-    " 如果 若 除非 除 只 仅 僅 直到 总 有时".split()
+_CONDITIONS = _set(
+    "when if unless except only until while after before always sometimes 如果 若 除非 除 "
+    "只 仅 僅 直到 总 有时"
 )
 _OPPOSED: tuple[tuple[str, str], ...] = (
     ("enable", "disable"), ("enabled", "disabled"), ("on", "off"), ("before", "after"),
@@ -46,16 +51,14 @@ _OPPOSED: tuple[tuple[str, str], ...] = (
     ("true", "false"), ("always", "never"), ("above", "below"), ("more", "less"),
     ("first", "last"), ("min", "max"), ("minimum", "maximum"), ("like", "dislike"),
     ("likes", "dislikes"), ("up", "down"), ("add", "remove"), ("success", "failure"),
-    ("前", "后"), ("前", "後"), ("开", "关"), ("開", "關"), ("上", "下"), ("增", "减"), ("大", "小"),
-    ("多", "少"), ("允", "禁"),
+    ("前", "后"), ("前", "後"), ("开", "关"), ("開", "關"), ("上", "下"), ("增", "减"),
+    ("大", "小"),     ("多", "少"),
+    ("允", "禁"),
 )  # fmt: skip
 _OPPOSITES = {pair for one, other in _OPPOSED for pair in ((one, other), (other, one))}
-_NUMBER_WORDS = {
-    word: str(number)
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve".split()
-    )
-} | {"twice": "2", "once": "1"}
+_COUNTED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NUMBER_WORDS = {word: str(number) for number, word in enumerate(_COUNTED)}
+_NUMBER_WORDS |= {"eleven": "11", "twelve": "12", "once": "1", "twice": "2"}
 _HAN_NUMBERS = frozenset("零〇一二三四五六七八九十百千万萬亿億两兩")
 
 _TOKEN = re.compile(
@@ -216,7 +219,10 @@ def _names(tokens: Sequence[str]) -> Iterable[str]:
         joined = any(ch in "-_./:@" for ch in token)
         capitals = sum(ch.isupper() for ch in token)
         first = position == 0
-        if joined or any(ch.isdigit() for ch in token):
-            yield token.casefold()
-        elif capitals > 1 or (capitals == 1 and not first):
+        if (
+            joined
+            or any(ch.isdigit() for ch in token)
+            or capitals > 1
+            or (capitals == 1 and not first)
+        ):
             yield token.casefold()

@@ -9,8 +9,9 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from itertools import pairwise
 from typing import Protocol, cast
 
 import snowballstemmer  # pyright: ignore[reportMissingTypeStubs]
@@ -31,15 +32,20 @@ _DENSE_RUN = re.compile(f"[{_DENSE}]+")
 _CODE = re.compile(r"[a-z0-9]+(?:[-_./:@#+][a-z0-9]+)+")
 _WORD = re.compile(r"[^\W_]+")
 _PLAIN = re.compile(r"[a-z]{3,}\Z")
-_STOP = frozenset(
-    "a an the of to in on at is are was were be been am and or for with as by it its this that"
-    " these those i you he she we they from has have had do does did will would can could should"
-    " what which who when where how my your our their me us them so if then than".split()
+_STOP_WORDS = (
+    "a an the of to in on at is are was were be been am and or for with as by it its this "
+    "that these those i you he she we they from has have had do does did will would can "
+    "could should what which who when where how my your our their me us them so if then "
+    "than"
 )
+_STOP = frozenset(_STOP_WORDS.split())
 
 
 class _Stemmer(Protocol):
     def stemWord(self, word: str) -> str: ...  # noqa: N802 - the package's name for it
+
+
+_new_stemmer = cast("Callable[[str], _Stemmer]", vars(snowballstemmer)["stemmer"])
 
 
 @lru_cache(maxsize=65_536)
@@ -48,8 +54,7 @@ def stem(word: str) -> str:
     if not _PLAIN.match(word):
         return word
     # Stemmers hold the word they work on, so each call has its own: making one costs nothing.
-    stemmer = cast("_Stemmer", snowballstemmer.stemmer("english"))
-    return stemmer.stemWord(word)
+    return _new_stemmer("english").stemWord(word)
 
 
 def terms(text: str) -> dict[str, int]:
@@ -121,7 +126,7 @@ def _terms(text: str, *, singles: bool) -> Iterable[str]:
 def _pairs(run: str, *, singles: bool) -> Iterable[str]:
     if singles or len(run) == 1:
         yield from run
-    for first, second in zip(run, run[1:], strict=False):
+    for first, second in pairwise(run):
         yield first + second
 
 

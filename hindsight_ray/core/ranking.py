@@ -13,6 +13,7 @@ from datetime import datetime
 
 from hindsight_ray.core.retention import last_use, recency, retention
 from hindsight_ray.domain.answer import Contribution, Hit, Route
+from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.memory import Memory, MemoryStatistics
 
 FUSION_CONSTANT = 10
@@ -107,11 +108,11 @@ def _scored(candidate: Candidate, now: datetime, *, newest: bool) -> Hit:
     )
 
 
-def _put_below_superseders(hits: dict[str, Hit]) -> None:
+def _put_below_superseders(hits: dict[MemoryUuid, Hit]) -> None:
     """Lower each outdated hit below what superseded it, along whole chains."""
-    done: set[str] = set()
+    done: set[MemoryUuid] = set()
 
-    def settle(name: str, trail: frozenset[str]) -> Hit:
+    def settle(name: MemoryUuid, trail: frozenset[MemoryUuid]) -> Hit:
         hit = hits[name]
         above = hit.memory.superseded_by
         if name in done or above is None or above not in hits or above in trail:

@@ -28,7 +28,8 @@ _URL = re.compile(r"(?<=://)[^\s/:@]{1,128}:[^\s/@]{1,256}(?=@)")
 _NAMED = re.compile(
     r"(?i)(?P<name>pass(?:word|wd|phrase)?|pwd|secret|token|credential"
     r"|(?:api|access|secret|private|auth|client)[_ -]?(?:key|token|secret)|密码|口令|密钥|パスワード)"
-    r"(?P<joint>[\"']?\s{0,4}(?:[:=：＝]|\bis\b|是|は)\s{0,4}[\"']?)(?P<value>[^\s\"',;，。；]{3,256})"
+    r"(?P<joint>[\"']?\s{0,4}(?:[:=：＝]|\bis\b|是|は)\s{0,4}[\"']?)"
+    r"(?P<value>[^\s\"',;，。；]{3,256})"
 )
 _PASSWORDS = ("pass", "pwd", "密码", "口令", "パスワード")
 

@@ -56,7 +56,7 @@ def _within(
 def _prompt(hits: Sequence["Hit"], now: datetime | None) -> str:
     doubtful = [hit for hit in hits if hit.untrusted]
     sound = [hit for hit in hits if not hit.untrusted]
-    sections: list[tuple[str, list["Hit"], _Render]] = [
+    sections: list[tuple[str, list[Hit], _Render]] = [
         ("Background, with the date each was noted:", _of(sound, "fact", "episode"), _dated),
         ("Preferences to respect:", _of(sound, "preference"), _dated),
         ("Advice from earlier work:", _of(sound, "experience"), _advice),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hindsight_ray.core import keywords
+from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.rows import AuditEntry
 from hindsight_ray.ports import Unit, Vector
@@ -26,12 +27,12 @@ class Author:
     now: datetime
 
 
-def author(admitted: Admitted, verb: str, action: str, scope: str) -> Author:
+def author(admitted: Admitted, verb: str, action: Action, scope: str) -> Author:
     """The admitted caller as the author of a change that `action` on `scope` allows."""
     return Author(
         principal=admitted.caller.principal,
         verb=verb,
-        rule=admitted.access.decide(action, scope).rule or "",  # pyright: ignore[reportArgumentType]
+        rule=admitted.access.decide(action, scope).rule or "",
         revision=admitted.revision,
         now=admitted.now,
     )

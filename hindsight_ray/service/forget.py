@@ -1,5 +1,6 @@
 """Take a memory out of every answer. A tombstone stays, so that its id is never used again."""
 
+from hindsight_ray.domain.access import Revision
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import Forget
 from hindsight_ray.domain.event import MemoryRef
@@ -32,7 +33,7 @@ async def forget(world: World, caller: Caller, command: Forget) -> Receipt:
             command_id=command.command_id,
             result="forgotten",
             ids=(memory.id,),
-            revision=admitted.access.revision,  # pyright: ignore[reportArgumentType]
+            revision=Revision(admitted.revision),
         )
         await once.keep(unit, caller, command.command_id, command, receipt)
     return receipt

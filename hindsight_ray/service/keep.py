@@ -28,6 +28,7 @@ from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.memory import Memory, Status
 from hindsight_ray.domain.receipt import Receipt, WriteResult
 from hindsight_ray.domain.rows import RowFilter
+from hindsight_ray.domain.text import CONTENT_CHARACTERS_MAX
 from hindsight_ray.errors import OverQuota
 from hindsight_ray.ports import Unit, Vector
 from hindsight_ray.service import commit
@@ -91,9 +92,7 @@ async def commit_draft(
         return _receipt(draft, by, "refused", (), prepared.gate.why)
     reads = reader is None or reader.may_read(draft.audience, draft.labels)
     judged = (
-        await _judged(world, unit, prepared, by)
-        if reads
-        else [Verdict() for _ in prepared.parts]
+        await _judged(world, unit, prepared, by) if reads else [Verdict() for _ in prepared.parts]
     )
     if all(verdict.duplicate_of is not None for verdict in judged):
         return await _found_again(unit, draft, judged, by)
@@ -159,9 +158,7 @@ async def _near(
     return found[:NEAREST]
 
 
-async def _found_again(
-    unit: Unit, draft: Draft, judged: Sequence[Verdict], by: Author
-) -> Receipt:
+async def _found_again(unit: Unit, draft: Draft, judged: Sequence[Verdict], by: Author) -> Receipt:
     """Nothing is stored; the kept ones are re-verified where their readers are the same."""
     kept = [v.duplicate_of for v in judged if v.duplicate_of is not None]
     ids = tuple(dict.fromkeys(memory.id for memory in kept))
@@ -174,9 +171,7 @@ async def _found_again(
 async def _merge(unit: Unit, prepared: Prepared, verdict: Verdict, by: Author) -> Receipt:
     merged = verdict.merged
     assert merged is not None  # noqa: S101 - the caller has looked
-    following = merged.model_copy(
-        update={"revision": merged.revision + 1, "updated_at": by.now}
-    )
+    following = merged.model_copy(update={"revision": merged.revision + 1, "updated_at": by.now})
     vector = prepared.vectors[0] if verdict.new_text else None
     await commit.put(unit, following, vector, by, f"merged: {verdict.why}")
     await unit.stats.verify(merged.tenant, [merged.id], by.now)
@@ -191,8 +186,9 @@ async def _store(
     status = _aim(prepared)
     if status == "active" and any(verdict.pending for verdict in judged):
         status = "pending"
+    whole = _whole(world, draft, by, ids, status=status)
     for part, content in enumerate(prepared.parts):
-        memory = _record(world, draft, by, ids, part, content, status, judged[part].tags)
+        memory = _part(whole, ids, part, content, judged[part].tags)
         await commit.put(unit, memory, prepared.vectors[part], by, draft.verb)
     outdated = _touched(judged, "outdated", ids) if status == "active" else []
     for kept in outdated:
@@ -242,32 +238,37 @@ async def _restate(
     await commit.put(unit, kept.model_copy(update=changes), None, by, why)
 
 
-def _record(
-    world: World,
-    draft: Draft,
-    by: Author,
-    ids: Sequence[MemoryUuid],
-    part: int,
-    content: str,
-    status: Status,
-    tags: Sequence[str],
+def _part(
+    whole: Memory, ids: Sequence[MemoryUuid], part: int, content: str, tags: Sequence[str]
 ) -> Memory:
+    """One part's record. A procedure's steps stay with the first."""
+    changes: dict[str, object] = {"id": ids[part], "content": content, "part": part}
+    changes["tags"] = (*whole.tags, *tags)
+    if part > 0:
+        changes["steps"] = ()
+    return Memory.model_validate(dict(whole) | changes)
+
+
+def _whole(
+    world: World, draft: Draft, by: Author, ids: Sequence[MemoryUuid], *, status: Status
+) -> Memory:
+    """What all parts of the draft share, under the first one's id."""
     return Memory(
-        id=ids[part],
+        id=ids[0],
         revision=1,
         tenant=draft.tenant,
         scope=draft.scope,
         audience=draft.audience,
-        content=content,
+        content=draft.content[:CONTENT_CHARACTERS_MAX],
         type=draft.type,
         layer=draft.layer,
-        steps=draft.steps if part == 0 else (),
+        steps=draft.steps,
         scene=draft.scene,
         topic=draft.topic,
         confidence=draft.confidence,
         importance=draft.importance,
         status=status,
-        tags=(*draft.tags, *tags),
+        tags=draft.tags,
         labels=tuple(sorted(set(draft.labels))),
         project=draft.project,
         created_at=by.now,
@@ -275,7 +276,6 @@ def _record(
         expires_at=draft.expires_at,
         source=draft.source,
         derived_from=draft.derived_from,
-        part=part,
         parts=len(ids),
         whole=ids[0] if len(ids) > 1 else None,
         embedding_model=world.embedder.space.model,

@@ -21,9 +21,7 @@ _TOP_SCORES = 3
 _log = logging.getLogger(__name__)
 
 
-def note_recall(
-    world: World, admitted: Admitted, command: Search, hits: Sequence[Hit]
-) -> None:
+def note_recall(world: World, admitted: Admitted, command: Search, hits: Sequence[Hit]) -> None:
     """Queue what this search leaves behind and see that it gets written."""
     queue = world.recalls
     if len(queue.waiting) >= WAITING_MAX:

@@ -40,9 +40,7 @@ async def search(world: World, caller: Caller, command: Search) -> Found:
     return found
 
 
-async def search_many(
-    world: World, caller: Caller, command: SearchMany
-) -> tuple[Found, ...]:
+async def search_many(world: World, caller: Caller, command: SearchMany) -> tuple[Found, ...]:
     """Several searches at one policy revision and one state of the memory, answered in order."""
     searches = command.searches
     vectors = await _embedded(world, [one.query for one in searches])
@@ -50,13 +48,24 @@ async def search_many(
         admitted = await admit(world, unit, caller)
         everything = await row_filter(world, unit, admitted)
         answers = [
-            await _answered(world, unit, admitted, everything, one, vector)
+            await _answered(world, unit, _question(admitted, everything, one, vector))
             for one, vector in zip(searches, vectors, strict=True)
         ]
     await offered.grow(world, admitted, [answer.growth for answer in answers])
     for one, answer in zip(searches, answers, strict=True):
         note_recall(world, admitted, one, answer.found.hits)
     return tuple(answer.found for answer in answers)
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A search as it is answered: by whom, over which rows, for what and for when."""
+
+    admitted: Admitted
+    rows: RowFilter
+    command: Search
+    time: TimeReading
+    vector: Vector | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,26 +83,27 @@ async def _embedded(world: World, queries: Sequence[str]) -> Sequence[Vector | N
         return [None] * len(queries)
 
 
-async def _answered(
-    world: World,
-    unit: Unit,
-    admitted: Admitted,
-    everything: RowFilter,
-    command: Search,
-    vector: Vector | None,
-) -> _Answer:
+def _question(
+    admitted: Admitted, everything: RowFilter, command: Search, vector: Vector | None
+) -> _Question:
     if command.at_least is not None and admitted.revision < command.at_least:
         raise Unavailable(
             f"the policy is at revision {admitted.revision}, before {command.at_least};"
             " try again when the change has arrived",
             revision=admitted.revision,
         )
-    runs = await offered.runs_of(unit, admitted, command.run_id)
     time = read_time(command.query, admitted.now)
-    rows = _narrowed(everything, command)
-    candidates = await _candidates(world, unit, admitted, rows, command, time, vector)
-    candidates += await _superseders(unit, admitted, rows, command, candidates)
-    statistics = await unit.stats.of(rows.tenant, [c.memory.id for c in candidates])
+    return _Question(admitted, _narrowed(everything, command), command, time, vector)
+
+
+async def _answered(world: World, unit: Unit, question: _Question) -> _Answer:
+    admitted, command = question.admitted, question.command
+    runs = await offered.runs_of(unit, admitted, command.run_id)
+    candidates = await _candidates(world, unit, question)
+    candidates += await _superseders(unit, question, candidates)
+    statistics = await unit.stats.of(
+        admitted.caller.tenant, [candidate.memory.id for candidate in candidates]
+    )
     hits, hidden = limited_by_author(
         ranked(
             [
@@ -101,7 +111,7 @@ async def _answered(
                 for c in candidates
             ],
             admitted.now,
-            newest=time.newest,
+            newest=question.time.newest,
         ),
         lambda memory: _shared_with(admitted.caller, memory),
         command.k,
@@ -110,7 +120,7 @@ async def _answered(
     found = Found.model_construct(
         hits=tuple(_with(hit, memory) for hit, memory in zip(hits, memories, strict=True)),
         revision=Revision(admitted.revision),
-        degraded=() if vector is not None else ("vector",),
+        degraded=() if question.vector is not None else ("vector",),
         hidden_by_author_limit=hidden,
     )
     return _Answer(found, await offered.growth(unit, admitted, runs, memories))
@@ -133,34 +143,22 @@ def _narrowed(everything: RowFilter, command: Search) -> RowFilter:
     )
 
 
-async def _candidates(
-    world: World,
-    unit: Unit,
-    admitted: Admitted,
-    rows: RowFilter,
-    command: Search,
-    time: TimeReading,
-    vector: Vector | None,
-) -> list[Candidate]:
+async def _candidates(world: World, unit: Unit, question: _Question) -> list[Candidate]:
     """The rows of every route, each checked again before it is merged with others."""
-    settings = world.settings
+    settings, rows, vector = world.settings, question.rows, question.vector
     if rows.empty:
         return []
     similarity: dict[str, float] = {}
     if vector is not None:
         near = await world.store.nearest(unit, rows, vector, limit=settings.vector_limit)
         similarity = {row.ref.id: row.similarity for row in near}
-    matches = await unit.memories.keyword_matches(rows, query_terms(command.query))
+    matches = await unit.memories.keyword_matches(rows, query_terms(question.command.query))
     worded = [name for name, _ in bm25(matches, limit=settings.keyword_limit)]
-    recent = await _recent(unit, rows, time, settings.recent_limit)
+    recent = await _recent(unit, question, settings.recent_limit)
     known: dict[str, Memory] = {memory.id: memory for memory in recent}
     wanted = [name for name in dict.fromkeys([*similarity, *worded]) if name not in known]
     known.update(await unit.memories.current(rows.tenant, wanted))
-    allowed = {
-        name: memory
-        for name, memory in known.items()
-        if _passes(admitted, rows, command, memory)
-    }
+    allowed = {name: memory for name, memory in known.items() if _passes(question, memory)}
     ranks: dict[str, dict[Route, int]] = {}
     routes: tuple[tuple[Route, list[str]], ...] = (
         ("vector", list(similarity)),
@@ -170,15 +168,12 @@ async def _candidates(
     for route, names in routes:
         for rank, name in enumerate((n for n in names if n in allowed), start=1):
             ranks.setdefault(name, {})[route] = rank
-    return [
-        Candidate(allowed[name], found, similarity.get(name)) for name, found in ranks.items()
-    ]
+    return [Candidate(allowed[name], found, similarity.get(name)) for name, found in ranks.items()]
 
 
-async def _recent(
-    unit: Unit, rows: RowFilter, time: TimeReading, limit: int
-) -> Sequence[Memory]:
+async def _recent(unit: Unit, question: _Question, limit: int) -> Sequence[Memory]:
     """The newest rows of the time that the question names; none if it names no time."""
+    rows, time = question.rows, question.time
     if not time.says_something or limit < 1:
         return ()
     return await unit.memories.recent(
@@ -196,11 +191,7 @@ def _earlier(one: datetime | None, other: datetime | None) -> datetime | None:
 
 
 async def _superseders(
-    unit: Unit,
-    admitted: Admitted,
-    rows: RowFilter,
-    command: Search,
-    candidates: Sequence[Candidate],
+    unit: Unit, question: _Question, candidates: Sequence[Candidate]
 ) -> list[Candidate]:
     """What superseded outdated candidates, if no route returned it: it belongs above them.
 
@@ -214,16 +205,17 @@ async def _superseders(
             places.setdefault(newer, candidate)
     if not places:
         return []
-    found = await unit.memories.current(rows.tenant, list(places))
+    found = await unit.memories.current(question.rows.tenant, list(places))
     return [
         Candidate(memory, {}, in_place_of=places[name].routes)
         for name, memory in found.items()
-        if _passes(admitted, rows, command, memory)
+        if _passes(question, memory)
     ]
 
 
-def _passes(admitted: Admitted, rows: RowFilter, command: Search, memory: Memory) -> bool:
+def _passes(question: _Question, memory: Memory) -> bool:
     """Whether this row may be answered, whatever a store's filter let through."""
+    admitted, rows = question.admitted, question.rows
     return (
         memory.tenant == rows.tenant
         and admitted.may_read(memory.audience, memory.labels)
@@ -231,7 +223,7 @@ def _passes(admitted: Admitted, rows: RowFilter, command: Search, memory: Memory
         and memory.status in rows.statuses
         and (memory.status in ANSWERED or admitted.access.may("review", memory.scope))
         and _asked_for(rows, memory)
-        and _applies(command, memory)
+        and _applies(question.command, memory)
     )
 
 

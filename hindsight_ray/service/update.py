@@ -7,14 +7,16 @@ with one user, or was offered in a run, goes to a record of its own.
 from hindsight_ray.core.admission import split
 from hindsight_ray.core.audience import contained, written_audience
 from hindsight_ray.core.redaction import redacted
+from hindsight_ray.domain.access import Revision
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import Update
 from hindsight_ray.domain.memory import SOURCE_WEIGHTS, Memory, Source
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.errors import AccessDenied, InvalidInput, RevisionConflict
-from hindsight_ray.ports import Unit, Vector
+from hindsight_ray.ports import Unit
 from hindsight_ray.service import commit, once
 from hindsight_ray.service.admit import Admitted, admit
+from hindsight_ray.service.commit import Author
 from hindsight_ray.service.offered import Inherited, inherited
 from hindsight_ray.service.seen import visible
 from hindsight_ray.service.world import World
@@ -45,7 +47,12 @@ async def update(world: World, caller: Caller, command: Update) -> Receipt:
         _check_revision(memory, command)
         taken_over = await inherited(unit, admitted, None)
         following = _following(admitted, memory, command, content, taken_over)
-        receipt = await _commit(world, unit, admitted, memory, following, vector, command)
+        if vector is not None:
+            model = world.embedder.space.model
+            following = following.model_copy(update={"embedding_model": model})
+        by = commit.author(admitted, "Update", "write", memory.scope)
+        await commit.put(unit, following, vector, by, "updated")
+        receipt = _receipt(command, following, by)
         if masked:
             receipt = receipt.model_copy(update={"why": f"secrets masked: {masked}"})
         await once.keep(unit, caller, command.command_id, command, receipt)
@@ -142,22 +149,10 @@ def _source(admitted: Admitted, memory: Memory, taken_over: Inherited) -> Source
     )
 
 
-async def _commit(
-    world: World,
-    unit: Unit,
-    admitted: Admitted,
-    memory: Memory,
-    following: Memory,
-    vector: Vector | None,
-    command: Update,
-) -> Receipt:
-    if vector is not None:
-        following = following.model_copy(update={"embedding_model": world.embedder.space.model})
-    by = commit.author(admitted, "Update", "write", memory.scope)
-    await commit.put(unit, following, vector, by, "updated")
+def _receipt(command: Update, following: Memory, by: Author) -> Receipt:
     return Receipt(
         command_id=command.command_id,
         result="pending" if following.status == "quarantined" else "stored",
-        ids=(memory.id,),
-        revision=by.revision,  # pyright: ignore[reportArgumentType]
+        ids=(following.id,),
+        revision=Revision(by.revision),
     )

