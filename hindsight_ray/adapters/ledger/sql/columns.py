@@ -41,7 +41,7 @@ class Row:
     created_at: int
     expires_at: int | None
     length: int
-    labels: tuple[str, ...]
+    labels: Sequence[str]
     vector: Vector | None
 
 

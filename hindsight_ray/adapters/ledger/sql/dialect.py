@@ -4,11 +4,11 @@ import functools
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import Engine, Select, Table, Text, column, create_engine, event, func, select
 from sqlalchemy.dialects.sqlite import Insert, insert
-from sqlalchemy.engine import Connection
+from sqlalchemy.engine import Connection, CursorResult
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.pool import NullPool
 from sqlalchemy.sql.elements import BindParameter
@@ -108,6 +108,16 @@ def insert_rows(
         connection.exec_driver_sql(sql, list(rows))
     else:
         connection.exec_driver_sql(sql, [dict(zip(columns, row, strict=True)) for row in rows])
+
+
+def plain_rows(result: CursorResult[*tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """All rows as the driver's own tuples: a third of the cost, for columns that need no care."""
+    cursor = result.cursor
+    if cursor is None:
+        return []
+    rows = cast(list[tuple[Any, ...]], cursor.fetchall())
+    result.close()
+    return rows
 
 
 def translated(error: DBAPIError) -> HindsightError | None:

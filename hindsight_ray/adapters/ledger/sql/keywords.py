@@ -45,20 +45,20 @@ def matches(
     by_number = {number: frequencies[term] for term, number in numbers.items()}
     rows = _found(connection, row_filter, sorted(by_number)) if by_number else ()
     for part in parts:
-        view, passes, all_lengths = part.view, part.mask.tobytes(), part.view.column("length")
-        matched: dict[int, int] = {}
+        view, passes = part.view, part.mask.tobytes()
+        ids = cast(Sequence[MemoryUuid], view.ids)
         places, room = view.places, len(passes)
+        matched: set[int] = set()
         for term, number, count in rows:
             place = places.get(number, -1)
             if place >= room:
                 place = view.place(number)
             if place >= 0 and passes[place]:
-                by_number[term][cast(MemoryUuid, view.ids[place])] = count
-                matched[place] = 1
+                by_number[term][ids[place]] = count
+                matched.add(place)
         at = list(matched)
-        lengths.update(
-            zip((cast(MemoryUuid, view.ids[p]) for p in at), all_lengths[at].tolist(), strict=True)
-        )
+        found = view.column("length")[at].tolist()
+        lengths.update(zip([ids[place] for place in at], found, strict=True))
     return KeywordMatches(
         documents=sum(int(np.count_nonzero(part.mask)) for part in parts),
         total_length=sum(int(part.view.column("length")[part.mask].sum()) for part in parts),
@@ -77,7 +77,7 @@ def _found(
     else:
         keys = json.dumps(sorted(row_filter.keys))
         found = connection.execute(_POSTINGS_OF_KEYS, bound | {"keys": keys})
-    return found.tuples().all()
+    return cast(list[tuple[int, int, int]], dialect.plain_rows(found))
 
 
 def _numbers(connection: Connection, tenant: str, asked: Sequence[str]) -> dict[str, int]:

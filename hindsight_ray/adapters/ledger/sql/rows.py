@@ -7,12 +7,15 @@ of the tenant's change number, so what they answer is what the transaction's sna
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from sqlalchemy import bindparam, select
 from sqlalchemy.engine import Connection
 
+from hindsight_ray.adapters.ledger.sql import dialect
 from hindsight_ray.adapters.ledger.sql.columns import Bools, Columns, Row, View
 from hindsight_ray.adapters.ledger.sql.keys import pinned_space
 from hindsight_ray.adapters.ledger.sql.schema import (
@@ -23,6 +26,7 @@ from hindsight_ray.adapters.ledger.sql.schema import (
     memory_vectors,
 )
 from hindsight_ray.domain.rows import RowFilter
+from hindsight_ray.ports import Vector
 
 _TENANTS_KEPT = 32
 
@@ -112,25 +116,12 @@ def _changed(connection: Connection, tenant: str, after: int) -> list[Row]:
     """The tenant's memories whose last change is later than `after`, as they are now."""
     asked = {"tenant": tenant, "after": after}
     labels: dict[int, list[str]] = {}
-    for number, label in connection.execute(_CHANGED_LABELS, asked):
+    for number, label in dialect.plain_rows(connection.execute(_CHANGED_LABELS, asked)):
         labels.setdefault(number, []).append(label)
-    return [
-        Row(
-            row.number,
-            row.memory_id,
-            row.revision,
-            row.change,
-            row.key,
-            row.scope,
-            row.status,
-            row.type,
-            row.layer,
-            row.task_type,
-            row.created_at,
-            row.expires_at,
-            row.length,
-            tuple(labels.get(row.number, ())),
-            None if row.vector is None else np.frombuffer(row.vector, dtype=np.float32),
-        )
-        for row in connection.execute(_CHANGED_ROWS, asked)
-    ]
+    rows = dialect.plain_rows(connection.execute(_CHANGED_ROWS, asked))
+    of_columns = cast(Callable[..., Row], Row)  # the statement selects them in the row's order
+    return [of_columns(*row[:-1], labels.get(row[0], ()), _vector(row[-1])) for row in rows]
+
+
+def _vector(stored: bytes | None) -> Vector | None:
+    return None if stored is None else np.frombuffer(stored, dtype=np.float32)
