@@ -1,0 +1,126 @@
+"""Grants stand as long as their grantor may give them."""
+
+from datetime import datetime, timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hindsight_ray.adapters.policy.profiles import shipped_text
+from hindsight_ray.core.grants import standing, taken_back, with_grants
+from hindsight_ray.core.policy_text import parse_policy
+from hindsight_ray.domain.access import Policy, Revision, Rule
+from tests.worlds import START
+
+PROFILE = parse_policy(shipped_text("default.csv"))
+SCOPE = "user:alice"
+
+
+def _grant(
+    grantor: str, to: str, action: str, until: datetime | None = None, scope: str = SCOPE
+) -> Rule:
+    return Rule.model_validate(
+        {
+            "subject": to,
+            "tenant": "acme",
+            "object": scope,
+            "action": action,
+            "effect": "allow",
+            "until": until,
+            "grantor": grantor,
+        }
+    )
+
+
+def _policy(*grants: Rule) -> Policy:
+    return Policy(
+        revision=Revision(1), rules=(*PROFILE.rules, *grants), memberships=PROFILE.memberships
+    )
+
+
+def _ended(policy: Policy, *grants: Rule) -> set[Rule]:
+    kept, ended = taken_back(policy, grants, "acme", SCOPE, START)
+    assert set(kept) | set(ended) == set(policy.rules)
+    assert not set(kept) & set(ended)
+    return set(ended)
+
+
+def test_taking_back_a_right_takes_back_what_was_given_in_its_name() -> None:
+    share = _grant("user:alice", "agent:b", "share")
+    read = _grant("user:alice", "agent:b", "read")
+    onward = _grant("agent:b", "agent:c", "read")
+    beside = _grant("user:alice", "agent:d", "read")
+    policy = _policy(share, read, onward, beside)
+    assert _ended(policy, share) == {share, onward}
+    assert _ended(policy, read) == {read, onward}
+    assert _ended(policy, beside) == {beside}
+
+
+def test_two_people_cannot_keep_each_others_grants_alive() -> None:
+    root = [_grant("user:alice", "agent:b", action) for action in ("share", "read")]
+    there = [_grant("agent:b", "agent:c", action) for action in ("share", "read")]
+    back = [_grant("agent:c", "agent:b", action) for action in ("share", "read")]
+    policy = _policy(*root, *there, *back)
+    assert _ended(policy, *root) == {*root, *there, *back}
+
+
+def test_a_grant_with_two_sources_outlives_one_of_them() -> None:
+    alice = [_grant("user:alice", "agent:b", action) for action in ("share", "read")]
+    boss = [_grant("agent:operator", "agent:b", action) for action in ("share", "read")]
+    onward = _grant("agent:b", "agent:c", "read")
+    policy = _policy(*alice, *boss, onward)
+    assert _ended(policy, *alice) == set(alice)
+    assert _ended(policy, *alice, *boss) == {*alice, *boss, onward}
+
+
+def test_a_grant_that_would_outlast_what_is_left_goes() -> None:
+    soon = START + timedelta(hours=1)
+    late = START + timedelta(hours=2)
+    long = [_grant("user:alice", "agent:b", action) for action in ("share", "read")]
+    short = [_grant("agent:operator", "agent:b", action, soon) for action in ("share", "read")]
+    within = _grant("agent:b", "agent:c", "read", soon)
+    beyond = _grant("agent:b", "agent:d", "read", late)
+    assert _ended(_policy(*long, *short, within, beyond), *long) == {*long, beyond}
+
+
+def test_grants_on_other_scopes_and_tenants_are_left_alone() -> None:
+    share = _grant("user:alice", "agent:b", "share")
+    other = _grant("user:nobody-now", "agent:c", "read", scope="user:carol")
+    assert _ended(_policy(share, other), share) == {share}
+
+
+def test_a_newer_word_of_the_same_grantor_replaces_the_older() -> None:
+    old = _grant("user:alice", "agent:b", "read")
+    new = _grant("user:alice", "agent:b", "read", START + timedelta(hours=1))
+    other = _grant("agent:operator", "agent:b", "read")
+    assert with_grants((old, other), (new,)) == (other, new)
+
+
+def test_a_rule_of_the_file_is_never_replaced_by_a_grant() -> None:
+    rule = _grant("user:alice", "agent:b", "read").model_copy(update={"grantor": None})
+    grant = _grant("user:alice", "agent:b", "read")
+    assert with_grants((rule,), (grant,)) == (rule, grant)
+
+
+_principals = st.sampled_from(("user:alice", "agent:b", "agent:c", "agent:d", "agent:operator"))
+_random_grants = st.builds(
+    _grant,
+    grantor=_principals,
+    to=_principals,
+    action=st.sampled_from(("share", "read")),
+    until=st.one_of(st.none(), st.integers(1, 3).map(lambda hours: START + timedelta(hours=hours))),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(_random_grants, max_size=8, unique=True), st.data())
+def test_after_taking_back_only_standing_grants_are_left(
+    grants: list[Rule], data: st.DataObject
+) -> None:
+    policy = _policy(*grants)
+    good = standing(policy.rules, policy.memberships, START)
+    start = _policy(*[grant for grant in grants if grant in good])
+    named = data.draw(st.lists(st.sampled_from(sorted(good, key=repr)), max_size=2)) if good else []
+    kept, ended = taken_back(start, named, "acme", SCOPE, START)
+    assert set(named) <= set(ended)
+    left = [rule for rule in kept if rule.grantor is not None]
+    assert set(left) == standing(kept, policy.memberships, START)
