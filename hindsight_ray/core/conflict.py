@@ -57,8 +57,12 @@ _OPPOSED: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 _OPPOSITES = {pair for one, other in _OPPOSED for pair in ((one, other), (other, one))}
 _COUNTED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_NUMBER_WORDS = {word: str(number) for number, word in enumerate(_COUNTED)}
-_NUMBER_WORDS |= {"eleven": "11", "twelve": "12", "once": "1", "twice": "2"}
+_NUMBER_WORDS = {word: str(number) for number, word in enumerate(_COUNTED)} | {
+    "eleven": "11",
+    "twelve": "12",
+    "once": "1",
+    "twice": "2",
+}
 _HAN_NUMBERS = frozenset("零〇一二三四五六七八九十百千万萬亿億两兩")
 
 _TOKEN = re.compile(

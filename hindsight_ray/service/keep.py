@@ -28,7 +28,6 @@ from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.memory import Memory, Status
 from hindsight_ray.domain.receipt import Receipt, WriteResult
 from hindsight_ray.domain.rows import RowFilter
-from hindsight_ray.domain.text import CONTENT_CHARACTERS_MAX
 from hindsight_ray.errors import OverQuota
 from hindsight_ray.ports import Unit, Vector
 from hindsight_ray.service import commit
@@ -186,7 +185,7 @@ async def _store(
     status = _aim(prepared)
     if status == "active" and any(verdict.pending for verdict in judged):
         status = "pending"
-    whole = _whole(world, draft, by, ids, status=status)
+    whole = _whole(world, prepared, by, ids, status=status)
     for part, content in enumerate(prepared.parts):
         memory = _part(whole, ids, part, content, judged[part].tags)
         await commit.put(unit, memory, prepared.vectors[part], by, draft.verb)
@@ -250,16 +249,17 @@ def _part(
 
 
 def _whole(
-    world: World, draft: Draft, by: Author, ids: Sequence[MemoryUuid], *, status: Status
+    world: World, prepared: Prepared, by: Author, ids: Sequence[MemoryUuid], *, status: Status
 ) -> Memory:
-    """What all parts of the draft share, under the first one's id."""
+    """What all parts of the draft share, as the first one's record."""
+    draft = prepared.draft
     return Memory(
         id=ids[0],
         revision=1,
         tenant=draft.tenant,
         scope=draft.scope,
         audience=draft.audience,
-        content=draft.content[:CONTENT_CHARACTERS_MAX],
+        content=prepared.parts[0],
         type=draft.type,
         layer=draft.layer,
         steps=draft.steps,
