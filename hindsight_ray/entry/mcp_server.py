@@ -301,15 +301,16 @@ async def listening(port: int) -> AsyncGenerator[socket.socket]:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind(("127.0.0.1", port))
+            listener.listen()  # from here on a request waits until it is served
         except OSError as error:
             raise Unavailable(f"`--port` {port} cannot be used: {error.strerror}") from None
         yield listener
 
 
-async def serve_http(app: Starlette, listener: socket.socket) -> None:
-    """Serve until interrupted."""
+def http_server(app: Starlette) -> uvicorn.Server:
+    """What serves the application: `await server.serve(sockets=[listener])`, until interrupted."""
     config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
-    await uvicorn.Server(config).serve(sockets=[listener])
+    return uvicorn.Server(config)
 
 
 def _fresh() -> str:

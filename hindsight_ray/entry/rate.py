@@ -22,7 +22,8 @@ class Allowance:
     def take(self, ticket_id: str, now_s: float) -> None:
         """Count one search at `now_s` (steady seconds). Raises `RateLimited`, counting nothing."""
         left, at_s = self._left.pop(ticket_id, (self._burst, now_s))
-        left = min(self._burst, left + max(0.0, now_s - at_s) * self._per_s)
+        now_s = max(now_s, at_s)  # whatever the clock does, time is counted once
+        left = min(self._burst, left + (now_s - at_s) * self._per_s)
         allowed = left >= 1.0
         self._left[ticket_id] = (left - 1.0 if allowed else left, now_s)
         while len(self._left) > TICKETS_REMEMBERED_MAX:

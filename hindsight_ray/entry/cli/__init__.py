@@ -69,5 +69,6 @@ def run(arguments: Sequence[str]) -> int:
 def _complain(message: str, code: int) -> int:
     """Say one line on standard error."""
     line = " ".join(message.split())
-    sys.stderr.write(f"error: {line}\n")
+    if line:  # a group that was named without a command has shown its help instead
+        sys.stderr.write(f"error: {line}\n")
     return code

@@ -46,6 +46,7 @@ async def caller_memory(hindsight: Hindsight, asked: Asked) -> Memory:
 async def ask(asked: Asked, kind: type[c.Command], fields: Mapping[str, object]) -> Any:
     """The answer to one command. What was not said is left to the command's own defaults."""
     command = built(kind, fields)
+    asked.check_caller()
     async with opened(asked) as hindsight:
         memory = await caller_memory(hindsight, asked)
         return await memory.ask(command)
@@ -54,6 +55,7 @@ async def ask(asked: Asked, kind: type[c.Command], fields: Mapping[str, object])
 async def ask_as_operator(asked: Asked, kind: type[c.Command], fields: Mapping[str, object]) -> Any:
     """The same, asked by the holder of the operator's key whoever else is named."""
     command = built(kind, fields)
+    asked.check_caller()
     async with opened(asked) as hindsight:
         return await operator_memory(hindsight, asked).ask(command)
 

@@ -96,4 +96,7 @@ async def ticket(
         "actions": frozenset(action) if action else None,
     }
     issued: Ticket = await ask_as_operator(asked, c.IssueTicket, {"request": request})
-    show.answer(asked.json, issued, show.plain(issued.token))
+    if asked.json:
+        show.print_json(issued)
+    else:
+        show.print_line(issued.token)

@@ -23,7 +23,7 @@ HOME_DEFAULT = pathlib.Path("memory")
 
 Home = Annotated[
     pathlib.Path | None,
-    typer.Option("--home", metavar="DIR", help="Folder of the memory.", show_default="./memory"),
+    typer.Option("--home", metavar="DIR", help="Folder of the memory, by default ./memory."),
 ]
 Address = Annotated[
     str | None,
@@ -84,6 +84,11 @@ class Asked:
         if self.tenant is None:
             raise InvalidSettings("`--tenant` is missing; name the tenant, or pass `--ticket`")
         return self.tenant
+
+    def check_caller(self) -> None:
+        """Refuse what names nobody, before anything is opened. Raises `InvalidInput`."""
+        if self.ticket is None:
+            self.ticket_fields(lifetime_s=1)
 
     def ticket_fields(self, *, lifetime_s: int) -> dict[str, Any]:
         """What to ask a ticket for: these names, checked. Raises `InvalidInput`."""

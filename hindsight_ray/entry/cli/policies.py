@@ -81,8 +81,10 @@ async def run_scenarios(
             if not one.holds:
                 failed.append(_failure(file, one))
     document = {"scenarios": len(files), "assertions": total, "failed": failed}
-    head = f"{len(files)} scenarios, {total} assertions, {len(failed)} not met"
-    show.answer(asked.json, document, show.stacked(show.plain(head), _failures(failed)))
+    parts = [show.plain(f"{len(files)} scenarios, {total} assertions, {len(failed)} not met")]
+    if failed:
+        parts.append(_failures(failed))
+    show.answer(asked.json, document, show.stacked(*parts))
     return 1 if failed else 0
 
 

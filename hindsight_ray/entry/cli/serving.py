@@ -38,7 +38,7 @@ async def over_http(asked: Asked, port: int) -> None:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}{mcp_server.PATH}"
         app = mcp_server.http_app(_call_of(hindsight), hindsight.settings.searches_per_s)
         show.answer(asked.json, {"url": url}, show.plain(f"serving {url}"))
-        await mcp_server.serve_http(app, listener)
+        await mcp_server.http_server(app).serve(sockets=[listener])
 
 
 class FixedCaller:

@@ -34,6 +34,11 @@ def answer(as_json: bool, document: object, picture: RenderableType) -> None:
         console().print(picture)
 
 
+def print_line(text: str) -> None:
+    """Print text for another program to take: never wrapped, never coloured."""
+    sys.stdout.write(text + "\n")
+
+
 def print_json(document: object) -> None:
     """Print one JSON document on standard output, in UTF-8 whatever the terminal's locale."""
     text = json.dumps(document, default=_plain, ensure_ascii=False, indent=2)

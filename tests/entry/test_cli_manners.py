@@ -1,0 +1,160 @@
+"""How the command line behaves whatever it is asked: options, documents, errors, lightness."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from tests.entry.conftest import Cli
+
+ALICE = ("--tenant", "acme", "--user", "alice")
+COMMANDS = (
+    "demo", "up", "down", "status", "doctor", "ticket", "write", "search", "forget", "import",
+    "review", "attribute", "mcp", "run list", "run show", "policy check", "policy explain",
+    "policy test", "policy load",
+)  # fmt: skip
+
+
+@pytest.mark.covers("cli.options")
+@pytest.mark.parametrize("order", ["before", "after", "between"])
+def test_place_and_json_are_understood_before_and_after_a_command(
+    cli: Cli, home: pathlib.Path, order: str
+) -> None:
+    shared = ["--home", str(home), "--json"]
+    line = {
+        "before": [*shared, "run", "list", *ALICE],
+        "after": ["run", "list", *ALICE, *shared],
+        "between": ["run", *shared, "list", *ALICE],
+    }[order]
+    said = cli(*line, at_home=False)
+    assert said.code == 0, said.err
+    assert said.document == {"runs": []}
+    assert (home / "operator.key").exists()
+
+
+@pytest.mark.covers("cli.options")
+def test_what_is_said_after_a_command_wins(cli: Cli, tmp_path: pathlib.Path) -> None:
+    other = tmp_path / "other"
+    assert cli("run", "list", *ALICE, "--home", str(other)).code == 0
+    assert other.is_dir()
+    assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.covers("cli.options")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_shows_its_help_with_the_shared_options(cli: Cli, command: str) -> None:
+    said = cli(*command.split(), "--help", at_home=False)
+    assert said.code == 0
+    for option in ("--home", "--address", "--json"):
+        assert option in said.out
+
+
+@pytest.mark.covers("cli.errors")
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("serch", "x"),
+        ("search",),
+        ("search", "x", "--bogus"),
+        ("search", "x"),
+        ("search", "", *ALICE),
+        ("search", "x", *ALICE, "-k", "0"),
+        ("search", "x", *ALICE, "-k", "many"),
+        ("search", "x", *ALICE, "--since", "yesterday"),
+        ("search", "x", *ALICE, "--since", "2026-03-01T10:00:00"),
+        ("search", "x", *ALICE, "--scope", "everywhere"),
+        ("search", "x", "--tenant", "a b", "--user", "alice"),
+        ("write", "x\0y", *ALICE),
+        ("write", "\ud800", *ALICE),
+        ("write", "x", *ALICE, "--type", "opinion"),
+        ("write", "x", *ALICE, "--confidence", "nan"),
+        ("forget", "not-a-uuid", *ALICE),
+        ("run", "show", "not-a-uuid", *ALICE),
+        ("ticket", "--tenant", "acme"),
+        ("import", "absent.json", "--format", "openai-messages", "--tenant", "acme"),
+        ("import", __file__, "--format", "csv", "--tenant", "acme"),
+        ("policy", "check", "absent.csv"),
+        ("policy", "explain", "borrow", "global", "--tenant", "acme", "--agent", "a"),
+        ("policy", "test", "absent.yaml"),
+        ("mcp", "--tenant", "acme", "--agent", "a"),
+        ("mcp", "--stdio", "--http"),
+        ("mcp", "--stdio", "--tenant", "acme"),
+        ("mcp", "--http", "--tenant", "acme", "--agent", "a"),
+    ],
+)
+def test_misuse_is_one_line_on_standard_error_and_exit_code_two(
+    cli: Cli, line: tuple[str, ...]
+) -> None:
+    said = cli(*line)
+    assert (said.code, said.out) == (2, "")
+    complaint = [one for one in said.err.splitlines() if not one.startswith("a new memory")]
+    assert len(complaint) == 1
+    assert complaint[0].startswith("error: ")
+    assert "Traceback" not in said.err
+
+
+@pytest.mark.covers("cli.errors")
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_refusal_is_one_line_on_standard_error_and_exit_code_one(
+    cli: Cli, form: tuple[str, ...]
+) -> None:
+    cli("run", "list", *ALICE)
+    said = cli("write", "x", *ALICE, "--scope", "user:bob", *form)
+    assert (said.code, said.out) == (1, "")
+    assert len(said.err.splitlines()) == 1
+    assert said.err.startswith("error: `write` on `user:bob` is not allowed")
+
+
+@pytest.mark.covers("cli.errors")
+@pytest.mark.parametrize("ticket", ["x", "a.b.c", ""])
+def test_a_ticket_that_is_none_is_refused(cli: Cli, ticket: str) -> None:
+    cli("run", "list", *ALICE)
+    said = cli("search", "x", "--ticket", ticket)
+    assert (said.code, said.out) == (1, "")
+    assert "ticket" in said.err
+
+
+@pytest.mark.covers("cli.errors")
+def test_a_home_that_cannot_be_one_is_refused(cli: Cli, home: pathlib.Path) -> None:
+    home.write_text("a file", encoding="utf-8")
+    said = cli("search", "x", *ALICE)
+    assert said.code == 1
+    assert "Traceback" not in said.err
+
+
+def test_misuse_leaves_no_home_behind(cli: Cli, home: pathlib.Path) -> None:
+    cli("search", "x")
+    cli("write", "x", "--tenant", "acme", "--user", "a b")
+    cli("forget", "nonsense", *ALICE)
+    assert not home.exists()
+
+
+@pytest.mark.covers("cli.json")
+def test_json_is_one_document_in_utf8_whatever_the_locale(home: pathlib.Path) -> None:
+    done = subprocess.run(
+        [
+            pathlib.Path(sys.executable).parent / "hindsight-ray", "write", "--home", str(home),
+            "--json", *ALICE, "日期写成 YYYY-MM-DD",
+        ],
+        capture_output=True,
+        check=True,
+        env={"LC_ALL": "C", "PYTHONUTF8": "0", "PATH": ""},
+    )  # fmt: skip
+    assert json.loads(done.stdout.decode("utf-8"))["result"] == "stored"
+
+
+@pytest.mark.covers("cli.light")
+def test_commands_on_a_home_load_no_cluster_and_no_server(home: pathlib.Path) -> None:
+    lines = [["write", "Dates as YYYY-MM-DD"], ["search", "dates"], ["run", "list"]]
+    probe = (
+        "import sys\n"
+        "from hindsight_ray.entry.cli import run\n"
+        f"for line in {lines!r}:\n"
+        f"    assert run(['--home', {str(home)!r}, *line, *{list(ALICE)!r}]) == 0\n"
+        "heavy = {'ray', 'litellm', 'mcp', 'uvicorn', 'starlette', 'casbin', 'wordllama'}\n"
+        "sys.stderr.write('loaded: ' + ' '.join(sorted(heavy & set(sys.modules))))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert done.stderr.endswith("loaded: ")

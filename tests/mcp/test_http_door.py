@@ -1,0 +1,227 @@
+"""The HTTP door: whose a request is, its own ticket says, and nothing else."""
+
+import asyncio
+import re
+from typing import Any
+
+import httpx2
+import pytest
+from mcp.client.client import Client
+
+from tests.mcp.conftest import Served
+
+CALL = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "tools/call",
+    "params": {"name": "memory_search", "arguments": {"query": "depot"}},
+}
+HEADERS = {"Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2025-06-18"}
+
+
+async def _post(url: str, *, token: str | None = None, **headers: str) -> httpx2.Response:
+    given = HEADERS | ({} if token is None else {"Authorization": f"Bearer {token}"}) | headers
+    async with httpx2.AsyncClient() as http:
+        return await http.post(url, json=CALL, headers=given)
+
+
+def _text(result: Any) -> str:
+    return " ".join(block.text for block in result.content)
+
+
+@pytest.mark.covers("mcp.tools")
+async def test_the_tools_are_four_and_typed(served: Served) -> None:
+    ticket = await served.ticket(agent="planner", user="alice")
+    async with served.client(ticket.token) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert set(tools) == {"memory_write", "memory_search", "memory_update", "memory_forget"}
+    for tool in tools.values():
+        assert tool.description
+        assert tool.input_schema["additionalProperties"] is False
+        assert tool.output_schema is not None
+        for name in ("tenant", "agent", "user", "session", "ticket", "audience", "labels"):
+            assert name not in tool.input_schema["properties"]
+
+
+@pytest.mark.covers("mcp.tools")
+async def test_a_memory_is_written_found_changed_and_forgotten(served: Served) -> None:
+    ticket = await served.ticket(agent="planner", user="alice")
+    async with served.client(ticket.token) as client:
+        wrote = await client.call_tool("memory_write", {"content": "The depot opens at nine"})
+        assert wrote.structured_content["result"] == "stored"
+        memory_id = wrote.structured_content["ids"][0]
+        found = await client.call_tool("memory_search", {"query": "when does the depot open?"})
+        assert found.structured_content["hits"][0]["memory"]["id"] == memory_id
+        assert "The depot opens at nine" in _text(found)
+        changed = await client.call_tool(
+            "memory_update", {"memory_id": memory_id, "content": "The depot opens at ten"}
+        )
+        assert not changed.is_error
+        found = await client.call_tool("memory_search", {"query": "depot"})
+        assert "ten" in _text(found)
+        assert not (await client.call_tool("memory_forget", {"memory_id": memory_id})).is_error
+        found = await client.call_tool("memory_search", {"query": "depot"})
+        assert found.structured_content["hits"] == []
+
+
+@pytest.mark.covers("mcp.tools")
+@pytest.mark.parametrize(
+    ("tool", "arguments", "named"),
+    [
+        ("memory_write", {"content": "x", "tenant": "globex"}, "tenant"),
+        ("memory_search", {"query": "x", "user": "bob"}, "user"),
+        ("memory_write", {"content": "x\u0000y"}, "content"),
+        ("memory_write", {"content": ""}, "content"),
+        ("memory_write", {"content": "x", "type": "opinion"}, "type"),
+        ("memory_write", {"content": "x", "confidence": 2}, "confidence"),
+        ("memory_write", {"content": "x", "scope": "everywhere"}, "scope"),
+        ("memory_write", {"content": "x", "expires_at": "2030-01-01T00:00:00"}, "time"),
+        ("memory_search", {"query": "x", "k": 0}, "k"),
+        ("memory_search", {}, "query"),
+        ("memory_update", {"memory_id": "x"}, "id"),
+        ("memory_forget", {"memory_id": "x"}, "id"),
+    ],
+)
+async def test_a_wrong_argument_is_an_error_that_names_it(
+    served: Served, tool: str, arguments: dict[str, Any], named: str
+) -> None:
+    ticket = await served.ticket(agent="planner", user="alice")
+    async with served.client(ticket.token) as client:
+        answer = await client.call_tool(tool, arguments)
+    assert answer.is_error
+    assert named in _text(answer)
+    assert "Traceback" not in _text(answer)
+
+
+@pytest.mark.covers("mcp.ticket", "G1.tenants", "door.one")
+async def test_each_request_sees_what_its_own_ticket_may_see(served: Served) -> None:
+    alice = await served.ticket(agent="planner", user="alice")
+    bob = await served.ticket(agent="planner", user="bob")
+    elsewhere = await served.ticket(tenant="globex", agent="planner", user="alice")
+    async with served.client(alice.token) as client:
+        wrote = await client.call_tool("memory_write", {"content": "The depot opens at nine"})
+        memory_id = wrote.structured_content["ids"][0]
+    for stranger in (bob, elsewhere):
+        async with served.client(stranger.token) as client:
+            found = await client.call_tool("memory_search", {"query": "depot"})
+            assert found.structured_content["hits"] == []
+            refused = await client.call_tool("memory_forget", {"memory_id": memory_id})
+            absent = await client.call_tool("memory_forget", {"memory_id": _other(memory_id)})
+            assert refused.is_error
+            assert absent.is_error
+            hidden = _text(refused).replace(memory_id, "ID")
+            assert hidden == _text(absent).replace(_other(memory_id), "ID")
+
+
+def _other(memory_id: str) -> str:
+    return memory_id[:-1] + ("0" if memory_id[-1] != "0" else "1")
+
+
+@pytest.mark.covers("mcp.ticket")
+async def test_a_connection_lends_nothing_to_the_next_request_on_it(served: Served) -> None:
+    alice = await served.ticket(agent="planner", user="alice")
+    bob = await served.ticket(agent="planner", user="bob")
+    async with served.client(alice.token) as client:
+        await client.call_tool("memory_write", {"content": "The depot opens at nine"})
+    async with httpx2.AsyncClient() as http:  # one connection, three askers
+        answers = [
+            await http.post(served.url, json=CALL, headers=HEADERS | sent)
+            for sent in (
+                {"Authorization": f"Bearer {alice.token}"},
+                {"Authorization": f"Bearer {bob.token}"},
+                {},
+            )
+        ]
+    assert "nine" in answers[0].text
+    assert answers[1].status_code == 200
+    assert "nine" not in answers[1].text
+    assert answers[2].status_code == 401
+
+
+@pytest.mark.covers("mcp.absent")
+@pytest.mark.parametrize(
+    "authorization", [None, "", "Bearer", "Basic YTpi", "bearer a.b.c", "Bearer x y"]
+)
+@pytest.mark.parametrize("method", ["initialize", "tools/list", "tools/call", "server/discover"])
+async def test_without_a_good_ticket_nothing_is_answered(
+    served: Served, authorization: str | None, method: str
+) -> None:
+    sent = {} if authorization is None else {"Authorization": authorization}
+    async with httpx2.AsyncClient() as http:
+        answer = await http.post(
+            served.url, json={**CALL, "method": method}, headers=HEADERS | sent
+        )
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"] == "Bearer"
+    assert answer.json()["error"] == "InvalidTicket"
+
+
+@pytest.mark.covers("mcp.absent")
+async def test_two_tickets_in_one_request_are_refused(served: Served) -> None:
+    alice = await served.ticket(user="alice")
+    async with httpx2.AsyncClient() as http:
+        sent = [("Authorization", f"Bearer {alice.token}")] * 2 + list(HEADERS.items())
+        answer = await http.post(served.url, json=CALL, headers=sent)
+    assert answer.status_code == 401
+
+
+@pytest.mark.covers("mcp.ticket", "G2.ticket")
+async def test_a_revoked_ticket_is_refused_by_the_next_request(served: Served) -> None:
+    alice = await served.ticket(user="alice")
+    assert (await _post(served.url, token=alice.token)).status_code == 200
+    await served.hindsight.operator("acme").revoke_ticket(alice.caller.ticket_id)
+    assert (await _post(served.url, token=alice.token)).status_code == 401
+
+
+@pytest.mark.covers("mcp.hosts")
+@pytest.mark.parametrize(
+    ("header", "value"),
+    [
+        ("Host", "evil.example"),
+        ("Host", "127.0.0.1.evil.example:80"),
+        ("Origin", "http://evil.example"),
+        ("Origin", "null"),
+    ],
+)
+async def test_a_foreign_host_or_origin_is_refused_even_with_a_ticket(
+    served: Served, header: str, value: str
+) -> None:
+    alice = await served.ticket(user="alice")
+    answer = await _post(served.url, token=alice.token, **{header: value})
+    assert answer.status_code in (403, 421)
+    assert "hits" not in answer.text
+
+
+async def test_only_requests_are_taken_and_nothing_can_be_listened_to(served: Served) -> None:
+    alice = await served.ticket(user="alice")
+    sent = HEADERS | {"Authorization": f"Bearer {alice.token}"}
+    async with httpx2.AsyncClient() as http:
+        assert (await http.get(served.url, headers=sent)).status_code == 405
+        assert (await http.delete(served.url, headers=sent)).status_code == 405
+
+
+async def test_a_body_beyond_the_limit_is_refused(served: Served) -> None:
+    alice = await served.ticket(user="alice")
+    sent = HEADERS | {"Authorization": f"Bearer {alice.token}", "Content-Type": "application/json"}
+    async with httpx2.AsyncClient() as http:
+        answer = await http.post(served.url, content=b" " * (1024 * 1024 + 1), headers=sent)
+    assert answer.status_code == 413
+
+
+@pytest.mark.covers("mcp.rate")
+async def test_searches_beyond_the_rate_are_refused_at_once_and_say_when(served: Served) -> None:
+    alice = await served.ticket(user="alice")
+    bob = await served.ticket(user="bob")
+    async with served.client(alice.token) as client:
+        answers = await asyncio.gather(*(_search(client) for _ in range(40)))
+        refused = [_text(answer) for answer in answers if answer.is_error]
+        assert refused
+        assert all(re.search(r"RateLimited.*retry_after_s=0\.\d+", text) for text in refused)
+        wrote = await client.call_tool("memory_write", {"content": "The depot opens at nine"})
+        assert not wrote.is_error, "writes are not counted"
+    async with served.client(bob.token) as client:
+        assert not (await _search(client)).is_error, "another ticket has its own allowance"
+
+
+async def _search(client: Client) -> Any:
+    return await client.call_tool("memory_search", {"query": "depot"})
