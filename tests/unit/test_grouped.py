@@ -104,9 +104,7 @@ async def test_a_failed_commit_is_told_to_every_writer_of_the_group(
     book: _Book, ledger: GroupedLedger, fault: str
 ) -> None:
     setattr(book, fault, True)
-    done = await asyncio.gather(
-        *(_write(ledger, name) for name in "abc"), return_exceptions=True
-    )
+    done = await asyncio.gather(*(_write(ledger, name) for name in "abc"), return_exceptions=True)
     assert {type(error) for error in done} == {Busy if fault == "fail_begin" else StorageFailed}
     assert book.committed == []
     setattr(book, fault, False)
