@@ -27,9 +27,10 @@ _SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = (
 _URL = re.compile(r"(?<=://)[^\s/:@]{1,128}:[^\s/@]{1,256}(?=@)")
 _NAMED = re.compile(
     r"(?i)(?P<name>pass(?:word|wd|phrase)?|pwd|secret|token|credential"
-    r"|(?:api|access|secret|private|auth|client)[_ -]?(?:key|token|secret)|密码|口令|密钥|パスワード)"
-    r"(?P<joint>[\"']?\s{0,4}(?:[:=：＝]|\bis\b|是|は)\s{0,4}[\"']?)"
-    r"(?P<value>[^\s\"',;，。；]{3,256})"
+    r"|(?:api|access|secret|private|auth|client)[_ -]?(?:key|token|secret)"
+    r"|密码|口令|密钥|パスワード)"
+    r"(?P<joint>[\"']?\s{0,4}(?:[:=：＝]|\bis\b|是|は)\s{0,4})"
+    r"(?P<value>\"[^\"\n]{1,256}\"|'[^'\n]{1,256}'|[^\s\"',;，。；]{3,256})"
 )
 _PASSWORDS = ("pass", "pwd", "密码", "口令", "パスワード")
 
@@ -52,7 +53,7 @@ def redacted(text: str) -> tuple[str, int]:
 
     def named(match: re.Match[str]) -> str:
         nonlocal count
-        value = match["value"]
+        value = match["value"].strip("\"'")
         if value.startswith("[redacted") or not _looks_secret(match["name"], value, match["joint"]):
             return match.group()
         count += 1
