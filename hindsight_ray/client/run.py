@@ -105,31 +105,28 @@ class RunRecorder:
         It failed if there is an `error` or a `status_code` of 400 or more.
         """
         result_text, result_cut = bounded_canonical(result)
-        failed = error is not None or (status_code or 0) >= _ERROR_STATUS_MIN
-        error_text, error_cut = cut_text("" if error is None else str(error), _MAX)
-        call = build(
-            ToolCall,
-            {
-                "name": name,
-                "arguments_digest": bounded_digest(*bounded_canonical(arguments)),
-                "status": "error" if failed else "ok",
-                "status_code": status_code,
-                "error_type": type(error).__name__ if isinstance(error, BaseException) else "",
-                "error_text": error_text,
-                "result_digest": bounded_digest(result_text, result_cut),
-            },
-        )
-        if summary is not None:
-            shown, cut = _own_text(summary)
-        elif error is not None:
-            shown, cut = error_text, error_cut
+        call: dict[str, Any] = {
+            "name": name,
+            "arguments_digest": bounded_digest(*bounded_canonical(arguments)),
+            "status_code": status_code,
+            "result_digest": bounded_digest(result_text, result_cut),
+        }
+        if error is not None:
+            shown, cut = cut_text(str(error), _MAX)
+            call["error_text"] = shown
+            call["error_type"] = type(error).__name__ if isinstance(error, BaseException) else ""
         else:
             shown, cut = _shown(result, result_text, result_cut)
+        if error is not None or (status_code or 0) >= _ERROR_STATUS_MIN:
+            call["status"] = "error"
+        if summary is not None:
+            shown, shortened = _own_text(summary)
+            cut = shortened or (error is not None and cut)
         return self._record(
             "tool",
             shown,
-            truncated=cut or error_cut,
-            tool=call,
+            truncated=cut,
+            tool=build(ToolCall, call),
             causes=causes,
             edge_evidence=edge_evidence,
         )

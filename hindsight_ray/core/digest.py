@@ -34,6 +34,8 @@ def bounded_canonical(value: Any) -> tuple[str, bool]:
     Equal to what `digest` hashes wherever nothing is left out: at most 2,000 nodes, 64 levels and
     65,536 characters are looked at. Objects that JSON does not know count by their `str`.
     """
+    if isinstance(value, str) and len(value) <= _CHARACTERS_MAX:
+        return _CANONICAL.encode(value), False
     budget = _Budget()
     fitted = budget.fit(value, 0)
     return _CANONICAL.encode(fitted), budget.cut

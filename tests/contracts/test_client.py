@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hindsight_ray.client import Hindsight, RunRecorder
+from hindsight_ray.client.wrapping import recorded
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.run import Run, Trajectory, WorkingState
@@ -437,3 +438,24 @@ async def test_a_run_value_names_itself(home: Client) -> None:
     assert isinstance(run.value, Run)
     assert (await memory.trajectory(run.value)).run == run.value
     await run.close()
+
+
+async def test_a_decorated_function_records_its_calls(home: Client) -> None:
+    memory = await home.memory(agent="planner", user="alice")
+    async with memory.run(goal="g") as run:
+
+        @recorded(run)
+        def add(a: int, b: int = 1) -> int:
+            return a + b
+
+        @recorded(run, name="remote.add")
+        async def add_later(a: int) -> int:
+            await asyncio.sleep(0)
+            return a // 0
+
+        assert add(2) == 3
+        with pytest.raises(ZeroDivisionError):
+            await add_later(2)
+    first, second = [event for event in (await memory.trajectory(run)).events if event.tool]
+    assert (first.tool.name, first.summary, first.edge_evidence) == ("add", "3", "observed")
+    assert (second.tool.name, second.tool.error_type) == ("remote.add", "ZeroDivisionError")
