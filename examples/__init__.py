@@ -1,0 +1,1 @@
+"""Stories that run against the public names of hindsight_ray."""

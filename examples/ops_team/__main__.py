@@ -1,0 +1,28 @@
+"""`python -m examples.ops_team [--json]`: play the story; with `--json` print the figures only."""
+
+import asyncio
+import json
+import sys
+
+from examples.ops_team.story import story
+
+
+def run(*, as_json: bool) -> int:
+    """Play the story and return the exit code."""
+    figures = asyncio.run(story(_quiet if as_json else _aloud))
+    if as_json:
+        sys.stdout.write(json.dumps(figures, indent=2) + "\n")
+    return 0
+
+
+def _aloud(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def _quiet(_line: str) -> None:
+    return
+
+
+if __name__ == "__main__":
+    sys.exit(run(as_json="--json" in sys.argv[1:]))
