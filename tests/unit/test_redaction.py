@@ -1,0 +1,59 @@
+"""Which secrets are masked, and that prose is not."""
+
+import pytest
+
+from hindsight_ray.core.redaction import redacted
+
+
+@pytest.mark.covers("write.redact")
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("password=hunter2", "hunter2"),
+        ('{"password": "correct horse"}', "correct horse"),
+        ("密码：abc123", "abc123"),
+        ("Authorization: Bearer abcdefghijkl", "abcdefghijkl"),
+        ("use sk-proj-abcdefghijklmnop1234 for it", "abcdefghijklmnop1234"),
+        ("AKIAABCDEFGHIJKLMNOP", "AKIAABCDEFGHIJKLMNOP"),
+        ("ghp_abcdefghijklmnopqrstuvwxyz", "abcdefghijklmnopqrstuvwxyz"),
+        ("postgres://admin:pw123@db/x", "pw123"),
+        ("api_key: 12ab34cd56", "12ab34cd56"),
+        ("the token is a1b2c3d4e5", "a1b2c3d4e5"),
+        ("eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJhIn0.c2ln", "eyJzdWIiOiJhIn0"),
+        ("-----BEGIN PRIVATE KEY-----\nMC4CAQ\n-----END PRIVATE KEY-----", "MC4CAQ"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nMC4CAQ cut off", "MC4CAQ"),
+    ],
+)
+def test_a_secret_is_masked(text: str, secret: str) -> None:
+    clean, count = redacted(text)
+    assert secret not in clean
+    assert "[redacted:" in clean
+    assert count == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the token is refreshed daily",
+        "token: none",
+        "Passwords are rotated every month",
+        "secret santa is fun",
+        "task-management-and-more-things",
+        "Bearer of good news",
+        "deploy.rollback with the release id 41",
+        "user@example.com",
+    ],
+)
+def test_prose_stays_as_it_is(text: str) -> None:
+    assert redacted(text) == (text, 0)
+
+
+def test_masking_again_changes_nothing() -> None:
+    once, _ = redacted("password=hunter2 and Bearer abcdefghijkl")
+    assert redacted(once) == (once, 0)
+
+
+def test_long_hostile_texts_are_read_in_linear_steps() -> None:
+    for piece in ("-----BEGIN PRIVATE KEY-----", "password=", "a" * 50 + "://", "eyJ", "sk-"):
+        clean, _ = redacted(piece * (20_000 // len(piece)))
+        assert clean
