@@ -7,10 +7,12 @@ from pydantic import model_validator
 
 from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.base import Value
-from hindsight_ray.domain.ids import AgentId, SessionId, TenantId, UserId
+from hindsight_ray.domain.ids import AgentId, AgentName, SessionId, TenantId, UserId
 from hindsight_ray.domain.scope import Scope, ScopeName, agent_scope, user_scope
 from hindsight_ray.domain.text import Moment
 from hindsight_ray.errors import InvalidInput
+
+REVIEWER = AgentName("reviewer")  # the agent as which reviews run
 
 
 class Caller(Value):
@@ -46,6 +48,14 @@ class Caller(Value):
     def recorded_as(self) -> str:
         """The name that the caller's events carry: the agent's, or else the user's."""
         return self.agent or self.user or ""
+
+    @property
+    def sitting(self) -> str:
+        """What the caller's open runs are known by: its session, or without one its user.
+
+        The blank is in no id, so that no session is taken for a user.
+        """
+        return self.session or f" {self.user or ''}"
 
     @property
     def acting_scope(self) -> ScopeName | None:

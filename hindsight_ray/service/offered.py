@@ -30,7 +30,7 @@ async def runs_of(unit: Unit, admitted: Admitted, run_id: str | None) -> tuple[s
     """The named run and those that the caller's session has open. Raises `NotFound` for a run that
     the caller takes no part in."""
     caller = admitted.caller
-    opened = await unit.runs.open_runs(caller.tenant, caller.recorded_as, caller.session)
+    opened = await unit.runs.open_runs(caller.tenant, caller.recorded_as, caller.sitting)
     if run_id is None or run_id in opened:
         return tuple(opened)
     run: Run = await joined(unit, admitted, run_id)

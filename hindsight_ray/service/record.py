@@ -5,6 +5,7 @@ from hindsight_ray.domain.commands import RecordEvents
 from hindsight_ray.domain.run import RecordAck, Run
 from hindsight_ray.errors import AccessDenied, InvalidInput
 from hindsight_ray.ports import Unit
+from hindsight_ray.service import review_due
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.runs import closed, joined
 from hindsight_ray.service.world import World
@@ -25,7 +26,10 @@ async def record(world: World, caller: Caller, command: RecordEvents) -> RecordA
         if run.closed_at is not None:
             return await _repeated(unit, admitted, run, command)
         appended = await unit.runs.append(run.tenant, run.run_id, command.events)
-        return await _ack(unit, admitted, run, appended.stored, appended.repeated)
+        ack = await _ack(unit, admitted, run, appended.stored, appended.repeated)
+    if ack.stored:
+        review_due.after_record(world, run, command.events)
+    return ack
 
 
 def _own_only(caller: Caller, command: RecordEvents) -> None:

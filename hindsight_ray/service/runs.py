@@ -14,7 +14,7 @@ from hindsight_ray.domain.run import Participant, Run, RunClosure, RunSummary, T
 from hindsight_ray.domain.scope import ScopeName, checked_audience, user_scope
 from hindsight_ray.errors import CommandReused, InvalidInput, RunClosed
 from hindsight_ray.ports import Unit
-from hindsight_ray.service import once
+from hindsight_ray.service import once, review_due
 from hindsight_ray.service.admit import Admitted, absent, admit
 from hindsight_ray.service.noted import note_done
 from hindsight_ray.service.trajectory import dangling_causes, trajectory_of
@@ -34,7 +34,7 @@ async def start(world: World, caller: Caller, command: StartRun) -> Run:
             return await _begun_before(unit, caller, command, before)
         run = _new_run(admitted, command, scope)
         await unit.runs.create(run)
-        await unit.runs.enter(run.tenant, run.run_id, caller.recorded_as, caller.session)
+        await unit.runs.enter(run.tenant, run.run_id, caller.recorded_as, caller.sitting)
         await note_done(
             unit, admitted, verb="StartRun", action="write", scope=scope, name=run.run_id
         )
@@ -59,7 +59,7 @@ async def join(world: World, caller: Caller, command: JoinRun) -> Run:
             await note_done(
                 unit, admitted, verb="JoinRun", action="write", scope=run.scope, name=run.run_id
             )
-        await unit.runs.enter(run.tenant, run.run_id, caller.recorded_as, caller.session)
+        await unit.runs.enter(run.tenant, run.run_id, caller.recorded_as, caller.sitting)
         return run if admitted.may_read(run.audience) else _bare(run, caller)
 
 
@@ -71,7 +71,8 @@ async def close(world: World, caller: Caller, command: CloseRun) -> RunClosure:
     async with world.ledger.writing() as unit:
         admitted = await admit(world, unit, caller)
         run = await joined(unit, admitted, command.run_id)
-        if run.closed_at is None:
+        ended_now = run.closed_at is None
+        if ended_now:
             run = run.model_copy(update={"closed_at": admitted.now})
             await unit.runs.replace(run)
             await unit.layers.drop_working(run.tenant, run.run_id)
@@ -81,6 +82,8 @@ async def close(world: World, caller: Caller, command: CloseRun) -> RunClosure:
         events = await unit.runs.events(run.tenant, run.run_id)
         own = None if admitted.may_read(run.audience) else caller.recorded_as
         gaps = await unit.runs.gaps(run.tenant, run.run_id, agent=own)
+    if ended_now:
+        review_due.after_close(world, run, events)
     return RunClosure(
         run_id=run.run_id,
         events=len(events),

@@ -69,3 +69,18 @@ async def test_several_searches_in_one_call_are_all_offered(tmp_path: Path) -> N
             run.decide("Roll back", used=second)
         assert first.ids == second.ids == receipt.ids
         assert (await memory.trajectory(run)).events[0].used[0].id == receipt.ids[0]
+
+
+async def test_without_sessions_an_agents_runs_of_two_users_are_kept_apart(tmp_path: Path) -> None:
+    """What the planner was offered for alice narrows nothing that it writes for bob."""
+    async with hr.open(tmp_path) as hindsight:
+        memories = {}
+        for user in ("alice", "bob"):
+            ticket = await hindsight.issue_ticket(tenant="acme", agent="planner", user=user)
+            memories[user] = hindsight.as_caller(ticket)
+        await memories["alice"].write("Alice likes the train")
+        async with memories["alice"].run(goal="Plan") as run, memories["bob"].run(goal="Plan"):
+            assert (await memories["alice"].search("train", run=run)).hits
+            await memories["bob"].write("Bob likes the bus")
+            found = await memories["bob"].search("bus")
+        assert [hit.memory.audience for hit in found.hits] == [("user:bob",)]
