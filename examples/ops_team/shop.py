@@ -52,7 +52,15 @@ class Shop:
 
     def call(self, call: Call) -> Reply:
         """Do what a tool does, and let the time it takes go by."""
-        reply = _TOOLS[call.tool](self, call.arguments)
+        tools = {
+            "metrics.query": self._query,
+            "logs.search": self._logs,
+            "deploy.rollback": self._rollback,
+            "deploy.restart": self._restart,
+            "cache.flush": self._flush,
+            "monitor.check": self._check,
+        }
+        reply = tools[call.tool](call.arguments)
         spent = 2 if reply.ok else 6
         self.minutes += spent
         self.failed_calls += not reply.ok
@@ -92,13 +100,3 @@ class Shop:
             return Reply(False, "customers still cannot buy", "StillBroken")
         self.confirmed = True
         return Reply(True, "customers can buy again")
-
-
-_TOOLS = {
-    "metrics.query": Shop._query,
-    "logs.search": Shop._logs,
-    "deploy.rollback": Shop._rollback,
-    "deploy.restart": Shop._restart,
-    "cache.flush": Shop._flush,
-    "monitor.check": Shop._check,
-}

@@ -1,4 +1,4 @@
-"""The story told: two sessions with one user, another user, a refusal, a curator, another tenant."""
+"""The story told: two sessions with one user, another user, a curator, another tenant."""
 
 import tempfile
 from collections import Counter
@@ -77,7 +77,7 @@ async def _scenes(stage: Stage) -> dict[str, Any]:
     elsewhere = await stage.incident("globex", "dave", seed=5, session="s5")
 
     tell("\n6. Who earned the outcome of the second session?")
-    credits = await _credit(stage, "acme", "alice", second.run_id)
+    earned = await _credit(stage, "acme", "alice", second.run_id)
 
     incidents = {
         "alice_first": first,
@@ -98,7 +98,7 @@ async def _scenes(stage: Stage) -> dict[str, Any]:
         "lessons": len(lessons),
         "promoted": promoted,
         "refusal": refusal,
-        "credits": credits,
+        "credits": earned,
     }
 
 

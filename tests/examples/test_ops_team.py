@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def figures() -> dict[str, Any]:
-    done = subprocess.run(  # noqa: S603 - our own module
+    done = subprocess.run(
         [sys.executable, "-m", "examples.ops_team", "--json"],
         cwd=ROOT,
         capture_output=True,
@@ -81,9 +81,9 @@ def test_without_advice_an_agent_keeps_its_own_order() -> None:
 
 
 def test_advice_about_another_release_still_names_the_right_call() -> None:
-    advice = [
+    advice = (
         'When deploy.rollback fails ("ChangeFreeze"), you should do:'
         " deploy.rollback(change=emergency, release=41) → release 41 is out of service"
-    ]
-    best = by_advice(REMOVE_RELEASE.options(57), advice)[0]
+    )
+    best = by_advice(REMOVE_RELEASE.options(57), [advice])[0]
     assert best == Call("deploy.rollback", {"release": 57, "change": "emergency"})
