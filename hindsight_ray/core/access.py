@@ -12,8 +12,8 @@ authority: a property test holds the two equal. `policies/model.conf` states the
   with the caller's own (`agent:{self}`, `user:{acting}`).
 """
 
-from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right, insort
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -36,31 +36,58 @@ _ANY_TENANT = "*"
 _ACTIONS = frozenset(ACTIONS)
 _ANSWERS_KEPT = 16_384
 
+_Side = dict[tuple[str, str], list[Rule]]  # rules by (action, object)
+
 
 class _Bucket:
-    """The rules of one subject in one tenant, by (action, object), allows and denies apart."""
+    """The rules of one subject in one tenant. Sorted by (action, object) when first asked."""
 
-    __slots__ = ("allows", "denies", "ends", "labels", "timed_labels")
+    __slots__ = ("_allows", "_denies", "_hidden", "ends", "labels", "rules", "timed_labels")
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
-        self.allows: dict[tuple[str, str], list[Rule]] = {}
-        self.denies: dict[tuple[str, str], list[Rule]] = {}
-        ends: set[datetime] = set()
-        labels: set[str] = set()
+    def __init__(self) -> None:
+        self.rules: list[Rule] = []
+        self.ends: list[datetime] = []  # sorted
+        self.labels: list[str] = []
         self.timed_labels: list[tuple[str, datetime]] = []
-        for rule in rules:
-            side = self.allows if rule.effect == "allow" else self.denies
-            side.setdefault((rule.action, rule.object), []).append(rule)
-            if rule.until is not None:
-                ends.add(rule.until)
-            if rule.object.startswith("label:"):
-                label = rule.object.removeprefix("label:")
-                if rule.until is None:
-                    labels.add(label)
-                else:
-                    self.timed_labels.append((label, rule.until))
-        self.ends = sorted(ends)
-        self.labels = frozenset(labels)
+        self._hidden: frozenset[str] | None = None
+        self._allows: _Side | None = None
+        self._denies: _Side = {}
+
+    def add(self, rule: Rule) -> None:
+        self.rules.append(rule)
+        if rule.until is not None:
+            insort(self.ends, rule.until)
+        if rule.object.startswith("label:"):
+            label = rule.object.removeprefix("label:")
+            if rule.until is None:
+                self.labels.append(label)
+            else:
+                self.timed_labels.append((label, rule.until))
+
+    def hidden(self, now: datetime) -> frozenset[str]:
+        """Labels that the subject may not read at `now`."""
+        if self._hidden is None:
+            self._hidden = frozenset(self.labels)
+        if self.timed_labels:
+            return self._hidden | {label for label, until in self.timed_labels if now < until}
+        return self._hidden
+
+    def allows(self) -> _Side:
+        return self._sides()[0]
+
+    def denies(self) -> _Side:
+        return self._sides()[1]
+
+    def _sides(self) -> tuple[_Side, _Side]:
+        if self._allows is None:
+            allows: _Side = {}
+            denies: _Side = {}
+            for rule in self.rules:
+                side = allows if rule.effect == "allow" else denies
+                side.setdefault((rule.action, rule.object), []).append(rule)
+            self._denies = denies
+            self._allows = allows  # last: another thread takes it for done
+        return self._allows, self._denies
 
 
 class PolicyIndex:
@@ -69,40 +96,38 @@ class PolicyIndex:
     Raises `InvalidPolicy` for a rule of unknown form: to skip it could drop a deny.
     """
 
-    __slots__ = ("_buckets", "_roles", "_rules", "empty", "revision")
+    __slots__ = ("_buckets", "_roles", "empty", "revision")
 
     def __init__(
-        self, revision: int, rules: dict[tuple[str, str], list[Rule]],
+        self,
+        revision: int,
+        buckets: dict[tuple[str, str], _Bucket],
         roles: dict[tuple[str, str], list[str]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.revision = revision
-        self.empty = not rules
-        self._rules = rules
+        self.empty = not buckets
+        self._buckets = buckets
         self._roles = roles
-        self._buckets: dict[tuple[str, str], _Bucket] = {}
 
     @classmethod
     def of(cls, policy: Policy) -> "PolicyIndex":
-        rules: dict[tuple[str, str], list[Rule]] = {}
+        buckets: dict[tuple[str, str], _Bucket] = {}
         for rule in policy.rules:
             checked_rule(rule)
-            rules.setdefault((rule.tenant, rule.subject), []).append(rule)
+            key = (rule.tenant, rule.subject)
+            bucket = buckets.get(key)
+            if bucket is None:
+                bucket = buckets[key] = _Bucket()
+            bucket.add(rule)
         roles: dict[tuple[str, str], list[str]] = {}
         for membership in policy.memberships:
             checked_membership(membership)
             roles.setdefault((membership.tenant, membership.member), []).append(membership.role)
-        return cls(policy.revision, rules, roles)
+        return cls(policy.revision, buckets, roles)
 
     def bucket(self, tenant: str, subject: str) -> _Bucket | None:
         """The subject's rules in exactly this tenant (or `*`), None if it has none."""
-        key = (tenant, subject)
-        found = self._buckets.get(key)
-        if found is None:
-            rules = self._rules.get(key)
-            if rules is None:
-                return None
-            found = self._buckets[key] = _Bucket(rules)
-        return found
+        return self._buckets.get((tenant, subject))
 
     def paths(self, tenant: str, principal: str, role: str) -> dict[str, tuple[str, ...]]:
         """Each subject that `principal` counts as in `tenant`, nearest first, with its path."""
@@ -208,7 +233,7 @@ class AccessSet:
             for source in self._sources:
                 if not source.own or (acting and pattern == "user:{acting}"):
                     continue
-                for rule in source.bucket.allows.get((action, pattern), ()):
+                for rule in source.bucket.allows().get((action, pattern), ()):
                     if rule.until is None:
                         return Held(until=None)
                     if self._now < rule.until:
@@ -222,7 +247,7 @@ class AccessSet:
         if not patterns or action not in _ACTIONS:
             return "deny", "invalid", None, ()
         for source in self._sources:
-            rule = self._live(source.bucket.denies, action, patterns)
+            rule = self._live(source.bucket.denies(), action, patterns)
             if rule is not None:
                 return "deny", "denied by rule", rule, source.path
         if patterns[0].startswith("label:"):
@@ -231,7 +256,7 @@ class AccessSet:
         for source in self._sources:
             if not (source.own or acting_counts):
                 continue
-            rule = self._live(source.bucket.allows, action, patterns)
+            rule = self._live(source.bucket.allows(), action, patterns)
             if rule is not None:
                 if self._narrowed(action, target):
                     return "deny", "narrowed by ticket", rule, source.path
@@ -265,9 +290,7 @@ class AccessSet:
             return (target, "user:{acting}", "user:*")
         return (target, f"{kind}:*")
 
-    def _live(
-        self, side: Mapping[tuple[str, str], list[Rule]], action: str, patterns: tuple[str, ...]
-    ) -> Rule | None:
+    def _live(self, side: _Side, action: str, patterns: tuple[str, ...]) -> Rule | None:
         for pattern in patterns:
             for rule in side.get((action, pattern), ()):
                 if rule.until is None or self._now < rule.until:
@@ -281,11 +304,11 @@ class AccessSet:
         ):
             return False
         for source in self._sources:
-            for action, target in source.bucket.denies:
+            for action, target in source.bucket.denies():
                 if action == "read" and not target.startswith("label:"):
                     return False
         return all(
-            any(self._live(source.bucket.allows, "read", (every,)) for source in self._sources)
+            any(self._live(source.bucket.allows(), "read", (every,)) for source in self._sources)
             for every in ("global", "agent:*", "user:*")
         )
 
@@ -310,10 +333,8 @@ def compile_access(index: PolicyIndex, caller: Caller, now: datetime) -> AccessS
         if bucket.ends:
             place = bisect_right(bucket.ends, now)
             ends.extend(bucket.ends[place : place + 1])
-        if bucket.labels:
-            labels = labels | bucket.labels if labels else bucket.labels
-        if bucket.timed_labels:
-            labels |= {label for label, until in bucket.timed_labels if now < until}
+        if bucket.labels or bucket.timed_labels:
+            labels |= bucket.hidden(now)
     return AccessSet(
         revision=index.revision,
         valid_until=min(ends, default=None),
