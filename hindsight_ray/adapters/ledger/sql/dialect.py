@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.pool import NullPool
 from sqlalchemy.sql.elements import BindParameter
 
-from hindsight_ray.errors import Busy, HindsightError, StorageFailed
+from hindsight_ray.errors import Busy, HindsightError, HomeInvalid, StorageFailed
 
 _APPLICATION = 0x68726D31  # "hrm1", in the header of a home's database file
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
@@ -30,6 +30,7 @@ def sqlite_engine(file: Path, *, lock_wait_s: float) -> Engine:
             cached_statements=512,
             check_same_thread=True,
         )
+        _refuse_foreign(raw)
         for pragma in (
             "journal_mode=WAL",
             "synchronous=FULL",
@@ -65,13 +66,12 @@ def undone(connection: Connection) -> bool:
     return isinstance(raw, sqlite3.Connection) and not raw.in_transaction
 
 
-def is_ours(connection: Connection) -> bool:
-    """Whether the file is new or was made by this product."""
-    mark = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
-    if mark == _APPLICATION:
-        return True
-    tables = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one()
-    return mark == 0 and tables == 0
+def _refuse_foreign(raw: sqlite3.Connection) -> None:
+    """Before anything in the file is touched: a database of something else is none of ours."""
+    (mark,) = raw.execute("PRAGMA application_id").fetchone()
+    (tables,) = raw.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if mark not in (0, _APPLICATION) or (mark == 0 and tables):
+        raise HomeInvalid("`ledger` is a database of something else; name another folder")
 
 
 def mark_ours(connection: Connection) -> None:
@@ -125,6 +125,8 @@ def translated(error: DBAPIError) -> HindsightError | None:
     code = getattr(error.orig, "sqlite_errorcode", None)
     if code is not None and code & 0xFF in _BUSY:
         return Busy("`ledger` is locked by another writer for longer than `lock_wait_s`; try again")
+    if code == sqlite3.SQLITE_NOTADB:
+        return HomeInvalid("`ledger` is a file of something else; name another folder")
     if isinstance(error, OperationalError) or type(error.orig) is sqlite3.DatabaseError:
         name = getattr(error.orig, "sqlite_errorname", type(error.orig).__name__)
         return StorageFailed(

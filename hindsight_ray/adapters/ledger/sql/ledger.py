@@ -97,8 +97,6 @@ class SqlLedger:
 
 
 def _is_ready(connection: Connection) -> bool:
-    if not dialect.is_ours(connection):
-        raise HomeInvalid("`ledger` is a database of something else; name another folder")
     if not connection.dialect.has_table(connection, facts.name):
         return False
     version = connection.execute(

@@ -1,16 +1,15 @@
 """The memories' records: which revision counts, what it says, and what it said before."""
 
-import functools
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, cast
 
 import numpy as np
-from sqlalchemy import Select, bindparam, delete, func, literal, select, update
+from sqlalchemy import bindparam, delete, func, literal, select, update
 from sqlalchemy.engine import Connection
 
-from hindsight_ray.adapters.ledger.sql import dialect, filters, keywords
+from hindsight_ray.adapters.ledger.sql import dialect, keywords, routes
 from hindsight_ray.adapters.ledger.sql.connection import Work
 from hindsight_ray.adapters.ledger.sql.keys import pin_space
 from hindsight_ray.adapters.ledger.sql.rows import KnownRows, change_number
@@ -63,9 +62,6 @@ _AT = (
         memory_revisions.c.revision.in_(dialect.members(bindparam("revisions"))),
         memory_revisions.c.record.is_not(None),
     )
-)
-_BY_NUMBER = select(table.c.number, table.c.record).where(
-    table.c.number.in_(dialect.members(bindparam("numbers")))
 )
 _STATE = select(table.c.number, table.c.revision, table.c.status).where(
     table.c.tenant == bindparam("tenant"), table.c.memory_id == bindparam("memory_id")
@@ -136,11 +132,11 @@ class SqlMemories:
         return await self._work.do(_history, tenant, memory_id)
 
     async def on_topic(self, row_filter: RowFilter, topic: str) -> Sequence[Memory]:
-        return await self._work.do(_on_topic, row_filter, topic)
+        return await self._work.do(routes.on_topic, row_filter, topic)
 
     async def recent(self, row_filter: RowFilter, *, limit: int) -> Sequence[Memory]:
         return await self._work.do(
-            _recent, self._known, row_filter, limit, private=self._work.changed_memories
+            routes.recent, self._known, row_filter, limit, private=self._work.changed_memories
         )
 
     async def keyword_matches(self, row_filter: RowFilter, terms: Sequence[str]) -> KeywordMatches:
@@ -156,7 +152,7 @@ class SqlMemories:
         return await self._work.do(_derived_from, tenant, ids)
 
     async def count(self, row_filter: RowFilter) -> int:
-        return await self._work.do(_count, row_filter)
+        return await self._work.do(routes.count, row_filter)
 
 
 def unit_vector(vector: Vector) -> Vector:
@@ -375,52 +371,6 @@ def _history(connection: Connection, tenant: str, memory_id: str) -> list[Revisi
 
 def _content(record: str | None) -> str | None:
     return None if record is None else json.loads(record)["content"]
-
-
-@functools.lru_cache(maxsize=512)
-def _on_topic_sql(shape: filters.Shape) -> Select[*tuple[Any, ...]]:
-    return (
-        select(table.c.record)
-        .where(table.c.topic == bindparam("topic"), *filters.conditions(shape))
-        .order_by(table.c.created_at.desc(), table.c.memory_id)
-    )
-
-
-def _on_topic(connection: Connection, row_filter: RowFilter, topic: str) -> list[Memory]:
-    if row_filter.empty:
-        return []
-    statement = _on_topic_sql(filters.shape_of(row_filter))
-    found = connection.execute(statement, filters.parameters(row_filter) | {"topic": topic})
-    return [Memory.model_validate_json(record) for record in found.scalars()]
-
-
-def _recent(
-    connection: Connection, known: KnownRows, row_filter: RowFilter, limit: int, *, private: bool
-) -> list[Memory]:
-    if row_filter.empty or limit < 1:
-        return []
-    newest: list[tuple[int, int]] = []
-    for part in known.passing(connection, row_filter, private=private):
-        created = part.view.column("created_at")[part.mask]
-        numbers = part.view.column("number")[part.mask]
-        last = np.lexsort((numbers, created))[-limit:]
-        newest += zip(created[last].tolist(), numbers[last].tolist(), strict=True)
-    numbers = [number for _, number in sorted(newest, reverse=True)[:limit]]
-    found = connection.execute(_BY_NUMBER, {"numbers": json.dumps(numbers)}).tuples()
-    records = dict(found.all())
-    return [Memory.model_validate_json(records[number]) for number in numbers]
-
-
-@functools.lru_cache(maxsize=512)
-def _count_sql(shape: filters.Shape) -> Select[*tuple[Any, ...]]:
-    return select(func.count()).select_from(table).where(*filters.conditions(shape))
-
-
-def _count(connection: Connection, row_filter: RowFilter) -> int:
-    if row_filter.empty:
-        return 0
-    statement = _count_sql(filters.shape_of(row_filter))
-    return connection.execute(statement, filters.parameters(row_filter)).scalar_one()
 
 
 def _derived_from(connection: Connection, tenant: str, ids: Sequence[str]) -> list[str]:
