@@ -19,14 +19,21 @@ from hindsight_ray.core.digest import bounded_canonical, bounded_digest
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.answer import Found
 from hindsight_ray.domain.base import build
-from hindsight_ray.domain.event import EdgeEvidence, Event, EventKind, MemoryRef, Snapshot, ToolCall
+from hindsight_ray.domain.event import (
+    REFS_MAX,
+    EdgeEvidence,
+    Event,
+    EventKind,
+    MemoryRef,
+    Snapshot,
+    ToolCall,
+)
 from hindsight_ray.domain.ids import EventUuid
 from hindsight_ray.domain.run import Flushed, Outcome, RecordAck, Run, RunClosure, WorkingState
 from hindsight_ray.domain.text import SUMMARY_CHARACTERS_MAX, cut_text
 from hindsight_ray.errors import HindsightError, InvalidInput
 
 _OFFERED_MAX = 10_000  # remembered per run, so that `used=` can name the revision that was seen
-_OFFERED_PER_EVENT_MAX = 1_000
 _ERROR_STATUS_MIN = 400
 
 Causes = str | Iterable[str]
@@ -326,20 +333,20 @@ class RunRecorder:
             causes=(causes,) if isinstance(causes, str) else tuple(causes),
             truncated=truncated,
         )
-        event = self._buffer.append(partial(self._built, fields))
-        if truncated:
-            self._truncated += 1
-        return event.event_id
+        return self._buffer.append(partial(self._built, fields)).event_id
 
     def _built(self, fields: dict[str, Any], seq: int) -> Event:
-        """Called under the buffer's lock, so that times and numbers have one order."""
+        """Called under the buffer's lock, so that times, numbers and counts have one order."""
         fields["seq"] = seq
         fields["timestamp"] = self._calls.clock.now()
-        if not self._new_offers:
-            return build(Event, fields)
         offers = tuple(self._new_offers)
-        event = build(Event, {**fields, "offered": offers[-_OFFERED_PER_EVENT_MAX:]})
-        del self._new_offers[: len(offers)]
+        if offers:
+            fields["offered"] = offers[-REFS_MAX:]
+        event = build(Event, fields)
+        if offers:
+            del self._new_offers[: len(offers)]
+        if event.truncated:
+            self._truncated += 1
         return event
 
     def _refs(self, used: Used) -> tuple[MemoryRef, ...]:

@@ -10,6 +10,7 @@ from hindsight_ray.domain.text import Moment, Short, Summary
 
 EventKind = Literal["llm", "tool", "user", "state", "message", "decision"]
 EdgeEvidence = Literal["observed", "declared", "inferred"]
+REFS_MAX = 1_000  # of each kind that one event may name
 
 
 class MemoryRef(Value):
@@ -57,10 +58,10 @@ class Event(Value):
     tool: ToolCall | None = None
     snapshot: Snapshot | None = None
     to: AgentId | None = None  # whom a message goes to
-    causes: tuple[EventId, ...] = ()
+    causes: tuple[EventId, ...] = Field(default=(), max_length=REFS_MAX)
     edge_evidence: EdgeEvidence = "declared"
-    offered: tuple[MemoryRef, ...] = ()
-    used: tuple[MemoryRef, ...] = ()
+    offered: tuple[MemoryRef, ...] = Field(default=(), max_length=REFS_MAX)
+    used: tuple[MemoryRef, ...] = Field(default=(), max_length=REFS_MAX)
     model: Short | None = None
     seed: int | None = None
     tokens: int | None = Field(default=None, ge=0)
