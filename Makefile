@@ -27,10 +27,10 @@ test: $(READY)
 	@BIN=$(BIN) DATA=$(DATA) sh tests/run.sh
 
 lint: $(READY)
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports --no-logo --no-cache
 
 types: $(READY)
-	@$(BIN)/basedpyright
+	@$(BIN)/basedpyright --pythonpath $(BIN)/python
 
 bench: $(READY)
 	@$(BIN)/python -m benchmarks $(GROUP) --data $(DATA)

@@ -36,7 +36,10 @@ def program() -> typer.Typer:
 
 def main() -> None:
     """Run the command line of this process and leave with its exit code."""
-    code = run(sys.argv[1:])
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="replace")  # a terminal that lacks a character shows `?`
+    code = run([_as_utf8(argument) for argument in sys.argv[1:]])
     try:
         sys.stdout.flush()
     except BrokenPipeError:  # whoever read has gone: `hindsight-ray run list | head -1`
@@ -64,6 +67,14 @@ def run(arguments: Sequence[str]) -> int:
         kind = type(fault).__name__
         return _complain(f"{kind}: {fault} (a fault of ours; {_DEBUG}=1 shows where)", 1)
     return code if isinstance(code, int) else 0
+
+
+def _as_utf8(argument: str) -> str:
+    """The argument as UTF-8, though the locale (`C`, say) could not read it as characters."""
+    try:
+        return os.fsencode(argument).decode("utf-8")
+    except UnicodeError:
+        return argument
 
 
 def _complain(message: str, code: int) -> int:
