@@ -35,6 +35,7 @@ class Run(Value):
     closed_at: Moment | None = None
     imported: bool = False  # agent names in it are labels, not principals
     trusted: bool = True  # False: what is learned from it is quarantined
+    vouched_by: str | None = None  # the principal that imported it as trusted
 
 
 class Outcome(Value):

@@ -20,6 +20,7 @@ from hindsight_ray.ports import Purpose, Vector
 
 BATCH_TEXTS_MAX = 256
 TIMEOUT_S = 60.0
+ATTEMPTS_MAX = 3  # the OpenAI path of litellm turns "no retries" into two; other paths make one
 # Where nobody has calibrated a model: the thresholds that suit most contrastive text embeddings.
 DUPLICATE_AT = 0.95
 MERGE_AT = 0.85
@@ -89,7 +90,8 @@ def _imported() -> _Litellm:
     with _importing:
         os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
         module = importlib.import_module("litellm")
-        module.telemetry = False  # type: ignore[attr-defined]
+        module.telemetry = False
+        module.suppress_debug_info = True  # it prints on standard output, where answers go
         return cast("_Litellm", module)
 
 

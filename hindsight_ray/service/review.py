@@ -1,0 +1,246 @@
+"""Review a run: read what happened, fill the template, keep what it teaches.
+
+Whoever starts a review needs `review` on the run's scope and nothing else; the review itself runs
+as `agent:reviewer`, narrowed to the scopes of that one run, and whoever started it learns only of
+what they may read. The same trajectory reviewed again adds nothing: what was reviewed is known by
+its digest, and the ids of what is kept follow from that.
+"""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from hindsight_ray.core.anomaly import anomalies
+from hindsight_ray.core.digest import digest
+from hindsight_ray.core.distil import Distilling, distilled, names_of, scopes_touched
+from hindsight_ray.core.lessons import rule_review
+from hindsight_ray.core.review_check import Checked, checked_review
+from hindsight_ray.core.steps import agents_of
+from hindsight_ray.domain.caller import REVIEWER, Caller
+from hindsight_ray.domain.commands import ReviewRun
+from hindsight_ray.domain.draft import Draft
+from hindsight_ray.domain.event import MemoryRef
+from hindsight_ray.domain.ids import MemoryUuid
+from hindsight_ray.domain.review import Review, ReviewKind, ReviewReport, Trigger
+from hindsight_ray.domain.rows import Offered
+from hindsight_ray.domain.run import Run, Trajectory
+from hindsight_ray.domain.text import TAGS_MAX
+from hindsight_ray.errors import AccessDenied, OverQuota
+from hindsight_ray.ports import Unit
+from hindsight_ray.service.admit import Admitted, absent, admit
+from hindsight_ray.service.keep import keep
+from hindsight_ray.service.noted import note_done
+from hindsight_ray.service.seen import shows
+from hindsight_ray.service.trajectory import trajectory_of
+from hindsight_ray.service.world import World
+
+_JOB_LIFETIME = timedelta(hours=1)
+_ASKED: Trigger = "asked for"
+_ENDED: Trigger = "run end"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A review about to be done: what it is about, and all that was offered in the run."""
+
+    trajectory: Trajectory
+    offered: dict[str, Offered]
+    remembered: tuple[str, ...]  # texts of what was offered
+    kind: ReviewKind
+    triggers: tuple[Trigger, ...]
+    digest: str
+    before: Review | None  # the same trajectory's review, if it has been done
+    asked_before: bool  # whether somebody has asked for a review of this run and been told
+
+    @property
+    def run(self) -> Run:
+        return self.trajectory.run
+
+
+@dataclass(slots=True)
+class Outturn:
+    """What became of a review's drafts."""
+
+    stored: list[MemoryUuid] = field(default_factory=list)
+    found: list[MemoryUuid] = field(default_factory=list)  # there before, saying the same
+    rejected: list[str] = field(default_factory=list)
+
+
+async def review(world: World, caller: Caller, command: ReviewRun) -> ReviewReport:
+    """Review a run now, whatever its length; a run that is still open partially.
+
+    Raises `NotFound` without `review` on the run's scope, `AccessDenied` if the policy does not let
+    `agent:reviewer` do its job.
+    """
+    async with world.ledger.reading() as unit:
+        admitted = await admit(world, unit, caller)
+        run = await unit.runs.get(caller.tenant, command.run_id)
+        if run is None or not admitted.access.may("review", run.scope):
+            raise absent("run", command.run_id)
+        job = await prepared_job(world, unit, run, asked=True)
+    checked, outturn = await _carried_out(world, job, _ASKED)
+    return await _told(world, caller, job, checked, outturn)
+
+
+async def prepared_job(world: World, unit: Unit, run: Run, *, asked: bool) -> Job:
+    """Read, as `agent:reviewer`, what a review of this run needs."""
+    events = await unit.runs.events(run.tenant, run.run_id)
+    names = dict.fromkeys((*names_of(run), *agents_of(events)))
+    offered = {name: await unit.runs.offered(run.tenant, run.run_id, name) for name in names}
+    reviewer = await admit(world, unit, _reviewer(world, run, offered))
+    for scope in run.audience:
+        reviewer.require("read", scope)
+    trajectory = await trajectory_of(unit, run)
+    seen = await unit.memories.at(run.tenant, _refs(offered))
+    triggers = _triggers(world, trajectory, asked=asked)
+    ended = run.closed_at is not None and bool({_ASKED, _ENDED} & set(triggers))
+    kind: ReviewKind = "full" if ended else "partial"
+    name = _digest(trajectory, kind)
+    reviews = await unit.reviews.of_run(run.tenant, run.run_id)
+    return Job(
+        trajectory=trajectory,
+        offered=offered,
+        remembered=tuple(memory.content for memory in seen.values()),
+        kind=kind,
+        triggers=triggers,
+        digest=name,
+        before=await unit.reviews.get(run.tenant, run.run_id, name),
+        asked_before=any(one.trigger == _ASKED for one in reviews),
+    )
+
+
+async def carry_out(world: World, job: Job) -> None:
+    """Do a review that a trigger started."""
+    if job.before is None and job.triggers:
+        await _carried_out(world, job, job.triggers[0])
+
+
+def _reviewer(world: World, run: Run, offered: dict[str, Offered]) -> Caller:
+    return Caller(
+        tenant=run.tenant,
+        agent=REVIEWER,
+        ticket_id=f"review of {run.run_id}",
+        expires_at=world.clock.now() + _JOB_LIFETIME,
+        scopes=scopes_touched(run, offered),
+    )
+
+
+def _refs(offered: dict[str, Offered]) -> list[MemoryRef]:
+    return list(dict.fromkeys(ref for one in offered.values() for ref in one.refs))
+
+
+def _triggers(world: World, trajectory: Trajectory, *, asked: bool) -> tuple[Trigger, ...]:
+    limit = world.settings.repeated_step_limit
+    found: list[Trigger] = [_ASKED] if asked else []
+    ended = trajectory.run.closed_at is not None
+    if ended and len(trajectory.events) >= world.settings.review_events_min:
+        found.append(_ENDED)
+    found.extend(one.trigger for one in anomalies(trajectory.events, repeated_step_limit=limit))
+    return tuple(dict.fromkeys(found))
+
+
+def _digest(trajectory: Trajectory, kind: ReviewKind) -> str:
+    events = [event.model_dump(mode="json") for event in trajectory.events]
+    return digest({"run": trajectory.run.run_id, "kind": kind, "events": events})
+
+
+async def _carried_out(world: World, job: Job, trigger: Trigger) -> tuple[Checked, Outturn]:
+    filled = rule_review(
+        job.trajectory,
+        kind=job.kind,
+        trigger=trigger,
+        repeated_step_limit=world.settings.repeated_step_limit,
+    )
+    known = [event.event_id for event in job.trajectory.events]
+    checked = checked_review(filled, known, remembered=job.remembered)
+    drafts = distilled(
+        Distilling(job.trajectory, checked.review, job.digest, job.offered, world.clock.now())
+    )
+    outturn = Outturn(rejected=list(checked.rejected))
+    for draft in drafts:
+        await _keep_one(world, job, draft, outturn)
+    await _note(world, job, checked.review)
+    return checked, outturn
+
+
+async def _keep_one(world: World, job: Job, draft: Draft, outturn: Outturn) -> None:
+    """Keep one draft, or say why not; one that fails does not stop the others."""
+    if len(draft.labels) > TAGS_MAX:
+        outturn.rejected.append(f"{draft.content!r} would carry more than {TAGS_MAX} labels")
+        return
+    try:
+        async with world.ledger.reading() as unit:
+            reviewer = await admit(world, unit, _reviewer(world, job.run, job.offered))
+            reviewer.require("write", draft.scope)
+        receipt = await keep(world, draft, reader=None)
+    except (AccessDenied, OverQuota) as refusal:
+        outturn.rejected.append(f"{draft.content!r} was not kept: {refusal.message}")
+        return
+    if receipt.result == "refused":
+        outturn.rejected.append(f"{draft.content!r} was not kept: {receipt.why}")
+    elif receipt.result in ("duplicate", "merged"):
+        outturn.found.extend(receipt.ids)
+    else:
+        outturn.stored.extend(receipt.ids)
+
+
+async def _note(world: World, job: Job, review: Review) -> None:
+    """Keep the review itself, unless the one that was asked for is kept already."""
+    run = job.run
+    async with world.ledger.writing() as unit:
+        before = await unit.reviews.get(run.tenant, run.run_id, job.digest)
+        if before is not None and (before.trigger == _ASKED or review.trigger != _ASKED):
+            return
+        reviewer = await admit(world, unit, _reviewer(world, run, job.offered))
+        await unit.reviews.put(run.tenant, job.digest, review, world.clock.now())
+        await note_done(
+            unit, reviewer, verb="ReviewRun", action="read", scope=run.scope, name=run.run_id
+        )
+
+
+async def _told(
+    world: World, caller: Caller, job: Job, checked: Checked, outturn: Outturn
+) -> ReviewReport:
+    """The report as far as whoever asked may know it.
+
+    What reviews that ran by themselves have kept of this run is news to the first who asks; what
+    that one was told is known to everybody after.
+    """
+    async with world.ledger.reading() as unit:
+        admitted = await admit(world, unit, caller)
+        ids = list(dict.fromkeys([*outturn.stored, *outturn.found]))
+        current = await unit.memories.current(caller.tenant, ids)
+    readable = [name for name in ids if name in current and shows(admitted, current[name])]
+    if job.asked_before:
+        told_before = job.before is not None and job.before.trigger == _ASKED
+        news = set[str]() if told_before else set(outturn.stored)
+    else:
+        own = {name for name in readable if current[name].source.run == job.run.run_id}
+        news = own | set(outturn.stored)
+    known = tuple(name for name in readable if name not in news)
+    report = ReviewReport(
+        run_id=job.run.run_id,
+        kind=job.kind,
+        triggers=(_ASKED,),
+        stored=tuple(name for name in readable if name in news),
+        known=known,
+        duplicates=len(known),
+    )
+    if not _may_know(admitted, job):
+        return report
+    review = checked.review
+    parts = (review.effective, review.ineffective, review.decisions, review.improvements)
+    return report.model_copy(
+        update={
+            "triggers": job.triggers,
+            "claims": sum(len(part) for part in parts) + len(review.lessons),
+            "rejected": tuple(outturn.rejected),
+        }
+    )
+
+
+def _may_know(admitted: Admitted, job: Job) -> bool:
+    """Whether the caller may read all that a claim or a reason may tell of."""
+    offered = job.offered.values()
+    scopes = {scope for one in offered for scope in one.audience}
+    labels = {label for one in offered for label in one.labels}
+    return admitted.may_read([*job.run.audience, *scopes], labels)

@@ -1,0 +1,65 @@
+"""Reviews that start by themselves: at the end of a run, and when something has just gone wrong.
+
+They run beside the answer, as jobs of the home, and as `agent:reviewer` like every review. A policy
+that does not let it do so is obeyed, and the audit says so.
+"""
+
+from collections.abc import Sequence
+
+from hindsight_ray.core.anomaly import anomalies, telling
+from hindsight_ray.domain.caller import REVIEWER
+from hindsight_ray.domain.event import Event
+from hindsight_ray.domain.rows import AuditEntry
+from hindsight_ray.domain.run import Run
+from hindsight_ray.domain.scope import agent_scope
+from hindsight_ray.errors import AccessDenied
+from hindsight_ray.service import review
+from hindsight_ray.service.world import World
+
+
+def after_close(world: World, run: Run, events: Sequence[Event]) -> None:
+    """A full review if the run had enough events, a partial one if it went wrong somewhere."""
+    settings = world.settings
+    enough = len(events) >= settings.review_events_min
+    if enough or anomalies(events, repeated_step_limit=settings.repeated_step_limit):
+        world.background(_reviewed(world, run))
+
+
+def after_record(world: World, run: Run, batch: Sequence[Event]) -> None:
+    """A partial review if this batch has completed an anomaly."""
+    if telling(batch, repeated_step_limit=world.settings.repeated_step_limit):
+        world.background(_looked_at(world, run, frozenset(event.event_id for event in batch)))
+
+
+async def _looked_at(world: World, run: Run, batch: frozenset[str]) -> None:
+    async with world.ledger.reading() as unit:
+        events = await unit.runs.events(run.tenant, run.run_id)
+    limit = world.settings.repeated_step_limit
+    found = anomalies(events, repeated_step_limit=limit)
+    if any(one.completed_by in batch for one in found):
+        await _reviewed(world, run)
+
+
+async def _reviewed(world: World, run: Run) -> None:
+    try:
+        async with world.ledger.reading() as unit:
+            now = await unit.runs.get(run.tenant, run.run_id) or run
+            job = await review.prepared_job(world, unit, now, asked=False)
+        await review.carry_out(world, job)
+    except AccessDenied as refusal:
+        await _refused(world, run, refusal)
+
+
+async def _refused(world: World, run: Run, refusal: AccessDenied) -> None:
+    entry = AuditEntry(
+        tenant=run.tenant,
+        at=world.clock.now(),
+        principal=agent_scope(REVIEWER),
+        verb="ReviewRun",
+        object=str(refusal.details.get("object", run.run_id)),
+        effect="deny",
+        rule="",
+        revision=int(refusal.details.get("revision", 0)),
+    )
+    async with world.ledger.writing() as unit:
+        await unit.audit.append(entry)
