@@ -206,17 +206,16 @@ class Memory:
     async def search_many(
         self, searches: Iterable[str | c.Search], *, run: RunLike | None = None
     ) -> tuple[Found, ...]:
-        """Several searches in one call, answered in order at one policy revision."""
+        """Several searches in one call, answered in order at one policy revision.
+
+        With `run`, the hits of all of them are noted as offered there.
+        """
         run_id = None if run is None else _run_id(run)
-        asked = tuple(
-            build(c.Search, {"query": one, "run_id": run_id}) if isinstance(one, str) else one
-            for one in searches
-        )
+        asked = tuple(_search(one, run_id) for one in searches)
         answers: tuple[Found, ...] = await self._ask(c.SearchMany, searches=asked)
         if isinstance(run, RunRecorder):
-            for one, found in zip(asked, answers, strict=True):
-                if one.run_id == run.id:
-                    run.offer(found)
+            for found in answers:
+                run.offer(found)
         return answers
 
     async def get(self, memory_id: str) -> MemoryValue:
@@ -357,6 +356,12 @@ def _run_id(run: RunLike) -> str:
     if isinstance(run, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers have no checker
         return run
     raise InvalidInput(f"`run` must be a run or its id, not {type(run).__name__}", field="run")
+
+
+def _search(asked: str | c.Search, run_id: str | None) -> c.Search:
+    if isinstance(asked, str):
+        return build(c.Search, {"query": asked, "run_id": run_id})
+    return asked if run_id is None else asked.model_copy(update={"run_id": run_id})
 
 
 def _tuple(items: Sequence[Any] | None) -> tuple[Any, ...] | None:

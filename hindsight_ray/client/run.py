@@ -124,7 +124,7 @@ class RunRecorder:
             call["error_type"] = type(error).__name__ if isinstance(error, BaseException) else ""
         else:
             shown, cut = _shown(result, result_text, result_cut)
-        if error is not None or (status_code or 0) >= _ERROR_STATUS_MIN:
+        if error is not None or _tells_of_failure(status_code):
             call["status"] = "error"
         if summary is not None:
             shown, shortened = _own_text(summary)
@@ -352,7 +352,8 @@ class RunRecorder:
     def _refs(self, used: Used) -> tuple[MemoryRef, ...]:
         if isinstance(used, Found):
             used = used.ids
-        return tuple(one if isinstance(one, MemoryRef) else self._ref(one) for one in used)
+        refs = (one if isinstance(one, MemoryRef) else self._ref(one) for one in used)
+        return tuple(dict.fromkeys(refs))
 
     def _ref(self, memory_id: str) -> MemoryRef:
         ref = self._offered.get(memory_id)
@@ -366,6 +367,11 @@ class RunRecorder:
 
 
 _MAX = SUMMARY_CHARACTERS_MAX
+
+
+def _tells_of_failure(status_code: object) -> bool:
+    """What is no number is left to validation."""
+    return isinstance(status_code, int) and status_code >= _ERROR_STATUS_MIN
 
 
 def _own_text(text: str) -> tuple[str, bool]:

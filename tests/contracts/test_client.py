@@ -370,6 +370,8 @@ async def test_working_state_is_kept_with_the_run(home: Client) -> None:
         (lambda run: run.outcome(2.0), "value"),
         (lambda run: run.outcome(float("nan")), "value"),
         (lambda run: run.llm("x", tokens=-1), "tokens"),
+        (lambda run: run.tool("x", status_code="bad"), "status_code"),
+        (lambda run: run.tool("x" * 201), "characters"),
         (lambda run: run.snapshot(goal="a\x00"), "control"),
     ],
 )
@@ -416,6 +418,22 @@ async def test_a_forged_token_records_nothing(home: Client) -> None:
     memory = home.hindsight.as_caller("forged")
     with pytest.raises(InvalidTicket):
         await memory.run(goal="g")
+
+
+@pytest.mark.covers("G2.ticket")
+async def test_once_the_ticket_is_revoked_a_flush_is_refused_and_keeps_its_events(
+    home: Client,
+) -> None:
+    ticket = await home.hindsight.issue_ticket(tenant="acme", agent="planner", user="alice")
+    run = await home.hindsight.as_caller(ticket).run(goal="g")
+    await home.hindsight.operator("acme").revoke_ticket(ticket.caller.ticket_id)
+    run.state("too late")
+    for _ in range(2):
+        with pytest.raises(InvalidTicket):
+            await run.flush()
+    assert run.unshipped == 1
+    with pytest.raises(Unavailable, match="1 of run"):
+        await home.hindsight.close()
 
 
 async def test_a_memory_that_was_seen_elsewhere_is_named_by_its_ref(home: Client) -> None:
