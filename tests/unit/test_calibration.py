@@ -1,4 +1,4 @@
-"""The thresholds of the built-in models, held to labelled pairs in English, Chinese and Japanese."""
+"""The thresholds of the built-in models, held to labelled pairs in three languages."""
 
 import json
 from functools import cache

@@ -30,7 +30,7 @@ def test_last_time_asks_for_what_came_last(question: str) -> None:
         ("先週の失敗", TODAY - 7 * DAY, TODAY),
         ("last month", datetime(2026, 10, 1, tzinfo=UTC), datetime(2026, 11, 1, tzinfo=UTC)),
         ("3 days ago", TODAY - 3 * DAY, TODAY - 2 * DAY),
-        ("三天前" "3天前", TODAY - 3 * DAY, TODAY - 2 * DAY),
+        ("三天前3天前", TODAY - 3 * DAY, TODAY - 2 * DAY),
         ("the past 2 weeks", TODAY - 14 * DAY, TODAY + DAY),
         ("on 2026-03-02", datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 3, tzinfo=UTC)),
         ("2026年3月2日", datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 3, tzinfo=UTC)),
