@@ -20,6 +20,7 @@ from hindsight_ray.domain.access import (
 from hindsight_ray.errors import InvalidPolicy
 
 ROWS_MAX = 500_000
+CHARACTERS_MAX = 64_000_000
 ROLES_IN_CHAIN_MAX = 9
 IMPLICIT_ROLES = ("role:agent", "role:user")
 
@@ -113,6 +114,8 @@ def _refuse(line: int, fault: str) -> NoReturn:
 def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
     if text.startswith("\ufeff"):
         _refuse(1, "starts with a byte order mark; save the file as UTF-8 without one")
+    if len(text) > CHARACTERS_MAX:
+        _refuse(0, f"has {len(text)} characters; at most {CHARACTERS_MAX} are read")
     for line, raw in enumerate(text.split("\n"), start=1):
         if line > ROWS_MAX:
             _refuse(line, f"is beyond the {ROWS_MAX} lines that a policy may have")

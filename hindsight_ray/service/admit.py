@@ -5,6 +5,7 @@ never older than the rows it guards, a revoke is in force for every later call o
 soon as its transaction has committed, and no lease or broadcast is needed for that.
 """
 
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +19,8 @@ from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.errors import AccessDenied, InvalidTicket, NotFound
 from hindsight_ray.ports import Unit
 from hindsight_ray.service.world import World
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,10 @@ def absent(kind: str, name: str) -> NotFound:
 
 
 async def admit(world: World, unit: Unit, caller: Caller) -> Admitted:
-    """Decide, inside `unit`, what a verified caller may do now. Raises `InvalidTicket`."""
+    """Decide, inside `unit`, what a verified caller may do now. Raises `InvalidTicket`.
+
+    An error while deciding is `AccessDenied`; a ledger that cannot be read keeps its own error.
+    """
     now = world.clock.now()
     standing = await unit.policy.standing(caller.tenant, caller.ticket_id)
     if expired(caller, now) or standing.ticket_revoked or not standing.tenant_known:
@@ -68,7 +74,7 @@ async def admit(world: World, unit: Unit, caller: Caller) -> Admitted:
     access = world.access.remembered(caller, standing.revision, now)
     if access is None:
         index = await policy_index(world, unit, standing.revision)
-        access = compile_access(index, caller, now)
+        access = _compiled(index, caller, now)
         if standing.settled:
             world.access.keep_index(index)
             world.access.keep(caller, access)
@@ -77,11 +83,34 @@ async def admit(world: World, unit: Unit, caller: Caller) -> Admitted:
 
 async def policy_index(world: World, unit: Unit, revision: int) -> PolicyIndex:
     """The index of the policy at `revision`, which must be the one that `unit` sees."""
-    return world.access.index(revision) or PolicyIndex.of(await unit.policy.current())
+    index = world.access.index(revision)
+    if index is not None:
+        return index
+    policy = await unit.policy.current()
+    try:
+        return PolicyIndex.of(policy)
+    except Exception as error:  # noqa: BLE001 - whatever goes wrong while deciding is a denial
+        raise _undecided(revision, error) from None
+
+
+def _compiled(index: PolicyIndex, caller: Caller, now: datetime) -> AccessSet:
+    try:
+        return compile_access(index, caller, now)
+    except Exception as error:  # noqa: BLE001 - whatever goes wrong while deciding is a denial
+        raise _undecided(index.revision, error) from None
+
+
+def _undecided(revision: int, error: Exception) -> AccessDenied:
+    """The fault goes to the log: the rule that it names is not for callers to see."""
+    _log.error("policy revision %d cannot be decided on: %s", revision, error)
+    return AccessDenied(
+        "nothing is allowed: the policy in force cannot be read; the operator finds why in the log",
+        revision=revision,
+    )
 
 
 async def row_filter(
-    world: World,
+    world: World,  # noqa: ARG001 - the first argument of every service
     unit: Unit,
     admitted: Admitted,
     narrow: Callable[[RowFilter], RowFilter] | None = None,

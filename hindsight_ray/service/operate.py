@@ -13,6 +13,7 @@ from hindsight_ray.core.policy_text import parse_policy
 from hindsight_ray.domain.access import Policy, Revision
 from hindsight_ray.domain.caller import Caller, Ticket
 from hindsight_ray.domain.commands import IssueTicket, LoadPolicy, RevokeTicket
+from hindsight_ray.domain.ids import checked_name
 from hindsight_ray.domain.receipt import PolicyLoaded, TicketRevoked
 from hindsight_ray.domain.scope import GLOBAL
 from hindsight_ray.errors import AccessDenied, InvalidPolicy
@@ -69,9 +70,10 @@ async def revoke_ticket(world: World, caller: Caller, command: RevokeTicket) -> 
     """End a ticket before its time. Ending it again changes nothing."""
     async with world.ledger.writing() as unit:
         admitted = await admit_operator(world, unit, caller)
-        revision = await unit.policy.revoke_ticket(command.ticket_id, admitted.now)
-        await _note(unit, admitted, "RevokeTicket", f"ticket:{command.ticket_id[:64]}")
-        return TicketRevoked(ticket_id=command.ticket_id, revision=Revision(revision))
+        name = checked_name(command.ticket_id)
+        revision = await unit.policy.revoke_ticket(name, admitted.now)
+        await _note(unit, admitted, "RevokeTicket", f"ticket:{name}")
+        return TicketRevoked(ticket_id=name, revision=Revision(revision))
 
 
 async def load_policy(world: World, caller: Caller, command: LoadPolicy) -> PolicyLoaded:
