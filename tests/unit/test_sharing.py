@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from hindsight_ray.adapters.policy.profiles import shipped_text
 from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.caller import Caller
-from hindsight_ray.domain.commands import ReadAudit, Revoke, Share, Why
+from hindsight_ray.domain.commands import ReadAudit, Revoke, Share, Why, Write
 from hindsight_ray.domain.receipt import Grant
 from hindsight_ray.errors import (
     AccessDenied,
@@ -24,6 +25,7 @@ from hindsight_ray.service.admit import admit
 from hindsight_ray.service.audit import audit
 from hindsight_ray.service.share import revoke, share
 from hindsight_ray.service.why import why
+from hindsight_ray.service.write import write
 from tests.worlds import Staged, world
 
 
@@ -319,6 +321,53 @@ async def test_why_about_a_memory_that_is_not_there_says_no_more_than_get(home: 
         with pytest.raises(NotFound) as refusal:
             await why(home.world, caller, Why(action="read", object=name))
         assert refusal.value.message == f"`memory` {name!r} is not there for this caller"
+
+
+async def test_why_about_a_memory_answers_for_its_whole_audience_and_labels(
+    tmp_path: Path,
+) -> None:
+    rules = (
+        "p, agent:planner, acme, label:secret, read, deny\n"
+        "p, user:half, acme, user:alice, audit, allow\n"
+    )
+    async with world(tmp_path, policy=shipped_text("default.csv") + rules) as home:
+        planner = await home.caller(agent="planner", user="alice")
+        written = await write(
+            home.world,
+            planner,
+            Write.model_validate(
+                {
+                    "command_id": "w1",
+                    "content": "The checkout service pages the night shift after two failures",
+                    "scope": "agent:planner",
+                    "labels": ("secret", "draft"),
+                }
+            ),
+        )
+        name = written.ids[0]
+        operator = await home.caller(agent="operator")
+        asked = Why(agent="planner", user="alice", action="read", object=name)
+        answer = await why(home.world, operator, asked)
+        assert [(one.action, one.object, one.allowed) for one in answer.decisions] == [
+            ("read", "agent:planner", True),
+            ("read", "user:alice", True),
+            ("read", "label:draft", True),
+            ("read", "label:secret", False),
+        ]
+        assert not answer.allowed
+        executor = Why(agent="executor", user="alice", action="forget", object=name)
+        refused = (await why(home.world, operator, executor)).decisions
+        assert [(one.action, one.object, one.allowed) for one in refused] == [
+            ("forget", "agent:planner", False),
+            ("read", "agent:planner", False),
+            ("read", "user:alice", True),
+            ("read", "label:draft", True),
+            ("read", "label:secret", True),
+        ]
+        half = await home.caller(user="half")
+        for caller in (half, await home.caller(agent="operator", tenant="globex")):
+            with pytest.raises(NotFound):
+                await why(home.world, caller, asked)
 
 
 @pytest.mark.parametrize("target", ["", "agent:*", "everything", "user:a b", "label:"])
