@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hindsight_ray.core.audience import distilled_audience, union
+from hindsight_ray.core.redaction import redacted
 from hindsight_ray.core.steps import agents_of, failed, shortened
 from hindsight_ray.domain.caller import REVIEWER
 from hindsight_ray.domain.draft import Draft
@@ -150,7 +151,7 @@ def _draft(
             participants=[] if run.imported else [p.agent for p in run.participants if p.agent],
         ),
         labels=tuple(Label(one) for one in union(one.labels for one in offered)),
-        content=content,
+        content=shortened(redacted(content)[0], CONTENT_CHARACTERS_MAX),  # masks may be longer
         type="episode" if scene is None else "experience",
         layer="episodic" if scene is None else "semantic",
         scene=scene,

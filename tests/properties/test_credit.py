@@ -3,6 +3,7 @@
 import math
 import random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,13 +41,14 @@ def trajectories(draw: st.DrawFn, *, observed: bool = False) -> Trajectory:
 @given(outcome=scores | st.floats(allow_nan=False, allow_infinity=False), count=st.integers(1, 400))
 def test_equal_shares_sum_to_the_outcome_exactly_in_any_order(outcome: float, count: int) -> None:
     shares = equal_shares(outcome, count)
-    shuffled = random.Random(count).sample(shares, count)  # noqa: S311 - any order will do
+    shuffled = random.Random(count).sample(shares, count)
     assert sum(shares) == outcome
     assert sum(shuffled) == outcome
     assert math.fsum(shares) == outcome
     assert max(shares) - min(shares) <= math.ulp(outcome)
 
 
+@pytest.mark.covers("G7.sum")
 @settings(max_examples=150)
 @given(trajectory=trajectories())
 def test_credits_sum_to_the_outcome_where_nothing_abstains(trajectory: Trajectory) -> None:
@@ -58,6 +60,7 @@ def test_credits_sum_to_the_outcome_where_nothing_abstains(trajectory: Trajector
             assert credit.low <= credit.value <= credit.high
 
 
+@pytest.mark.covers("G7.names")
 @settings(max_examples=100)
 @given(trajectory=trajectories())
 def test_renaming_agents_renames_credit(trajectory: Trajectory) -> None:

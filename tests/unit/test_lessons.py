@@ -17,6 +17,7 @@ def reviewed(story: Story, **more: int) -> Review:
     return review
 
 
+@pytest.mark.covers("review.rules")
 def test_a_failed_call_that_worked_with_other_arguments_teaches_the_working_call() -> None:
     story = Story()
     story.call("bad", "deploy.rollback", "release=40", error="release 40 is pinned")
@@ -32,6 +33,7 @@ def test_a_failed_call_that_worked_with_other_arguments_teaches_the_working_call
     assert lesson.rule == "failed, then worked with other arguments"
 
 
+@pytest.mark.covers("review.rules")
 def test_another_tool_counts_as_the_fix_only_where_edges_connect_it() -> None:
     story = Story()
     story.call("bad", "db.write", "row=1", error="read-only replica")

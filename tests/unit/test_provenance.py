@@ -27,6 +27,7 @@ def values(attribution: Attribution) -> dict[str, float]:
     return {credit.target.id: credit.value for credit in attribution.credits}
 
 
+@pytest.mark.covers("G6.credit")
 def test_with_complete_coverage_the_slice_shares_equally_and_the_rest_gets_exactly_zero() -> None:
     attribution = provenance(told().trajectory(0.5), {})
     assert attribution.abstained is None
@@ -130,6 +131,7 @@ def reason(attribution: Attribution) -> str:
     return attribution.abstained.reason
 
 
+@pytest.mark.covers("G7.abstains")
 def test_it_abstains_without_an_outcome_but_still_says_what_is_suspect() -> None:
     story = told()
     story.call("crash", "t", 1, error="no")
@@ -138,6 +140,7 @@ def test_it_abstains_without_an_outcome_but_still_says_what_is_suspect() -> None
     assert attribution.suspects
 
 
+@pytest.mark.covers("G7.abstains")
 def test_it_abstains_without_decisions_and_without_edges_and_on_nothing() -> None:
     calls = Story()
     calls.call("one", "t", 1)

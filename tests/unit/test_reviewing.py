@@ -103,6 +103,7 @@ def experiences(found: list[Memory]) -> list[Memory]:
     return [memory for memory in found if memory.type == "experience"]
 
 
+@pytest.mark.covers("G1.review", "G6.experience")
 async def test_an_individual_lesson_goes_to_its_agent_and_carries_the_users_scope(
     home: Staged,
 ) -> None:
@@ -127,6 +128,7 @@ async def test_an_individual_lesson_goes_to_its_agent_and_carries_the_users_scop
     assert lesson.embedding_model == home.world.embedder.space.model
 
 
+@pytest.mark.covers("G1.review")
 async def test_a_collaborative_lesson_goes_to_the_runs_scope_without_the_agents_own(
     home: Staged,
 ) -> None:
@@ -182,6 +184,7 @@ async def test_the_same_lesson_from_another_run_is_verified_not_stored_twice(hom
     assert report.duplicates == 1
 
 
+@pytest.mark.covers("review.triggers")
 async def test_a_long_run_is_reviewed_at_its_end_by_itself_and_a_short_one_is_not(
     home: Staged,
 ) -> None:
@@ -204,6 +207,7 @@ async def test_a_long_run_is_reviewed_at_its_end_by_itself_and_a_short_one_is_no
     assert (await long.reviewed()).stored == ()
 
 
+@pytest.mark.covers("review.triggers")
 async def test_two_failures_in_a_row_start_a_partial_review_while_the_run_goes_on(
     home: Staged,
 ) -> None:
@@ -223,6 +227,7 @@ async def test_two_failures_in_a_row_start_a_partial_review_while_the_run_goes_o
     assert len(experiences(await memories(home))) == 1
 
 
+@pytest.mark.covers("G1.offered")
 async def test_what_was_offered_to_an_agent_decides_who_reads_what_it_learned(
     home: Staged,
 ) -> None:
@@ -320,6 +325,7 @@ async def test_an_empty_run_is_reviewed_without_leaving_anything(home: Staged) -
     assert await memories(home) == []
 
 
+@pytest.mark.covers("G1.credit")
 async def test_credit_lists_a_used_memory_only_while_its_reader_may_read_it(home: Staged) -> None:
     alice = await home.caller(user="alice")
     receipt = await write.write(
