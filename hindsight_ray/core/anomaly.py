@@ -1,6 +1,5 @@
 """When is a trajectory worth a review? Triggers read from its structure and the user's words."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,11 +12,12 @@ from hindsight_ray.domain.review import Trigger
 
 @dataclass(frozen=True, slots=True)
 class Anomaly:
-    """Something that went wrong, and the events that show it."""
+    """Something that went wrong, the events that show it, and the one that made it so."""
 
     trigger: Trigger
     agent: str
     events: tuple[EventUuid, ...]
+    completed_by: EventUuid
 
 
 def anomalies(events: Sequence[Event], *, repeated_step_limit: int) -> tuple[Anomaly, ...]:
@@ -46,7 +46,7 @@ def _failures_in_a_row(events: Sequence[Event]) -> list[Anomaly]:
             continue
         streak.append(event.event_id)
         if len(streak) == 2:
-            found.append(Anomaly("two tool failures", event.agent, tuple(streak)))
+            found.append(Anomaly("two tool failures", event.agent, tuple(streak), event.event_id))
     return found
 
 
@@ -54,21 +54,30 @@ def _dissatisfied_users(events: Sequence[Event]) -> list[Anomaly]:
     """A complaint before any agent did a step is about the world, not about the work."""
     worked = next((n for n, e in enumerate(events) if e.kind not in ("user", "state")), len(events))
     return [
-        Anomaly("user dissatisfaction", event.agent, (event.event_id,))
+        Anomaly("user dissatisfaction", event.agent, (event.event_id,), event.event_id)
         for event in events[worked:]
         if event.kind == "user" and dissatisfied(event.summary)
     ]
 
 
 def _repeated_steps(events: Sequence[Event], limit: int) -> list[Anomaly]:
-    keys = [step_key(event) for event in events]
-    counts = Counter(key for key in keys if key is not None)
+    alike: dict[tuple[str, ...], list[EventUuid]] = {}
+    for event in events:
+        key = step_key(event)
+        if key is not None:
+            alike.setdefault(key, []).append(event.event_id)
     return [
-        Anomaly(
-            "repeated step",
-            key[0],
-            tuple(e.event_id for e, k in zip(events, keys, strict=True) if k == key),
-        )
-        for key, count in counts.items()
-        if count > limit
+        Anomaly("repeated step", key[0], tuple(ids), ids[limit])
+        for key, ids in alike.items()
+        if len(ids) > limit
     ]
+
+
+def telling(events: Sequence[Event], *, repeated_step_limit: int) -> bool:
+    """Whether a batch alone gives reason to look at its whole run for anomalies. Cheap.
+
+    A loop that is spread over many batches is not told by one of them; the run's end sees it.
+    """
+    return any(
+        failed(event) or (event.kind == "user" and dissatisfied(event.summary)) for event in events
+    ) or bool(_repeated_steps(events, repeated_step_limit))

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from hindsight_ray.core.steps import normal, overlap, words
+from hindsight_ray.core.steps import overlap, words
 from hindsight_ray.domain.review import Claim, Lesson, Review
 from hindsight_ray.domain.text import CONTENT_CHARACTERS_MAX
 
@@ -38,6 +38,7 @@ _PRAISE_CHINESE = re.compile(
     r"|好|棒|优秀|出色|完美|漂亮|不错|成功|顺利|有效|高效|到位|满意|给力|继续|保持|你|您|我们|他们|是|在)"
 )
 _CONTENT_WORDS_MIN = 2
+_ECHO_WORDS_MIN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,13 @@ def empty_praise(text: str) -> bool:
 
 
 def from_memory(text: str, memory: str) -> bool:
-    """Whether the text only says again what the memory said."""
-    one, other = normal(text), normal(memory)
-    return one == other or (len(words(one)) >= 4 and overlap(one, other) >= ECHO_MIN)
+    """Whether the text only says again what the memory said, with the same numbers and codes."""
+    one, other = words(text), words(memory)
+    if one == other:
+        return True
+    alike = len(one) >= _ECHO_WORDS_MIN and overlap(text, memory) >= ECHO_MIN
+    return alike and _codes(one) == _codes(other)
+
+
+def _codes(said: list[str]) -> set[str]:
+    return {word for word in said if any(character.isdigit() for character in word)}

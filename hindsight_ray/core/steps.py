@@ -15,7 +15,7 @@ RESULT_SIGN = " → "  # in a tool event's summary: the call, this, the result
 _SIGNS = (RESULT_SIGN, " -> ", " => ")
 _NOTHING = bounded_digest(*bounded_canonical(None))  # arguments or a result that nobody gave
 _RETRACTS = re.compile(r"\s*(retract|withdraw|take back|撤回|收回)", re.IGNORECASE)
-_WORDS = re.compile(r"[A-Za-z0-9_.@-]+|[\u3040-\u30ff\u3400-\u9fff]")
+_WORDS = re.compile(r"[A-Za-z0-9_@-]+(?:\.[A-Za-z0-9_@-]+)*|[\u3040-\u30ff\u3400-\u9fff]")
 
 
 @dataclass(frozen=True)

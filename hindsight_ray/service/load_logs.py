@@ -55,7 +55,7 @@ async def _load_one(world: World, caller: Caller, command: ImportRuns, log: LogR
             log,
             tenant=caller.tenant,
             scope=command.scope,
-            trusted=command.trusted,
+            vouched_by=caller.principal if command.trusted else None,
             base=admitted.now,
         )
         await _store(unit, made)

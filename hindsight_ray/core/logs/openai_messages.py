@@ -135,7 +135,8 @@ class _Reading:
             said = text_of(message.get("content"))
             before = (position - 1,) if kind == "user" and self._spoken() else ()
             self.steps.append(LogStep(position, self.agent, kind, said, causes=before))
-        self.fresh.append(position)
+        if role != "assistant":
+            self.fresh.append(position)
 
     def _spoken(self) -> bool:
         return any(step.kind == "decision" for step in self.steps)
@@ -154,7 +155,7 @@ class _Reading:
             self.agent,
             "decision",
             "\n".join(part for part in parts if part),
-            causes=tuple(self.fresh),
+            causes=tuple(self.fresh) or ((position - 1,) if position else ()),
             model=model,
         )
         self.steps.append(step)
@@ -185,8 +186,9 @@ class _Reading:
         usable = by_id or ([] if wanted and self._all_named() else by_name or self.waiting)
         if not usable:
             return None
-        self.waiting.remove(usable[0])
-        return usable[0]
+        found = usable[0]
+        self.waiting.remove(found)
+        return found
 
     def _all_named(self) -> bool:
         """Whether every waiting call has an id, so that an unknown id belongs to none of them."""

@@ -103,9 +103,12 @@ def loaded(text: str) -> object:
 
 
 def recorded(
-    log: LogRun, *, tenant: str, scope: ScopeName, trusted: bool, base: datetime
+    log: LogRun, *, tenant: str, scope: ScopeName, vouched_by: str | None, base: datetime
 ) -> Recorded:
-    """The run and its events, starting at `base`. Raises `InvalidInput` for what cannot be kept."""
+    """The run and its events, starting at `base`; trusted if somebody vouches for it.
+
+    Raises `InvalidInput` for what cannot be kept.
+    """
     run_id = run_uuid(log, tenant, scope)
     events = tuple(_events(log, run_id, base))
     agents = dict.fromkeys(agent_id(step.agent) for step in log.steps)
@@ -125,7 +128,8 @@ def recorded(
             "started_at": base,
             "closed_at": events[-1].timestamp if events else base,
             "imported": True,
-            "trusted": trusted,
+            "trusted": vouched_by is not None,
+            "vouched_by": vouched_by,
         },
     )
     annotations = tuple(
