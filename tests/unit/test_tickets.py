@@ -5,6 +5,7 @@ import json
 import os
 import stat
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -175,6 +176,14 @@ def test_making_the_key_again_changes_nothing(tmp_path: Path) -> None:
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     create_operator_key(tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_of_several_that_open_a_new_home_at_once_all_have_one_key(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        list(pool.map(create_operator_key, [tmp_path] * 24))
+        kids = {signer.kid for signer in pool.map(load_signer, [tmp_path] * 8)}
+    assert len(kids) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == [KEY_FILE, PUBLIC_FILE]
 
 
 async def test_a_verifier_needs_the_public_keys_only_and_issues_nothing(tmp_path: Path) -> None:
