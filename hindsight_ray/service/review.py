@@ -20,6 +20,7 @@ from hindsight_ray.domain.commands import ReviewRun
 from hindsight_ray.domain.draft import Draft
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.ids import MemoryUuid
+from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.review import Review, ReviewKind, ReviewReport, Trigger
 from hindsight_ray.domain.rows import Offered
 from hindsight_ray.domain.run import Run, Trajectory
@@ -171,7 +172,13 @@ async def _keep_one(world: World, job: Job, draft: Draft, outturn: Outturn) -> N
         async with world.ledger.reading() as unit:
             reviewer = await admit(world, unit, _reviewer(world, job.run, job.offered))
             reviewer.require("write", draft.scope)
-        receipt = await keep(world, draft, reader=None)
+            done = await unit.commands.get(draft.tenant, draft.principal, draft.command_id)
+        # Known by its receipt, it need not be embedded again.
+        receipt = (
+            await keep(world, draft, reader=None)
+            if done is None
+            else Receipt.model_validate_json(done[1])
+        )
     except (AccessDenied, OverQuota) as refusal:
         outturn.rejected.append(f"{draft.content!r} was not kept: {refusal.message}")
         return
