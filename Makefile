@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 DATA ?= ../shared/data
 GROUP ?=
 
-.PHONY: install demo test lint types bench lock clean
+.PHONY: install demo test servers crash lint types bench lock clean
 
 install: $(READY)
 
@@ -23,8 +23,16 @@ $(READY): requirements.lock pyproject.toml
 demo: $(READY)
 	@$(BIN)/hindsight-ray demo
 
-test: $(READY)
+# The real servers that tests run against; a second time it only looks.
+servers:
+	@sh tests/servers/get.sh
+
+test: $(READY) servers
 	@BIN=$(BIN) DATA=$(DATA) sh tests/run.sh
+
+# Real kills of real processes, many more of them than `make test` does.
+crash: $(READY) servers
+	@HINDSIGHT_KILLS=20 $(BIN)/python -m pytest -q tests/crash tests/cluster/test_kills.py --timeout 900
 
 lint: $(READY)
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports --no-logo --no-cache

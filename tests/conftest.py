@@ -4,9 +4,15 @@ import ipaddress
 import os
 import pathlib
 import socket
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn, TypeVar
 
 import pytest
+
+from tests.servers import postgres, weaviate
+from tests.servers.process import ServerMissing
+
+S = TypeVar("S", weaviate.Weaviate, postgres.Postgres)
 
 # Before anything imports them: no statistics sent, no price list fetched, no credentials used.
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
@@ -75,3 +81,33 @@ def data_folder() -> pathlib.Path:
     if not folder.is_dir():
         pytest.skip(f"no public logs in {folder}; pass DATA=… to make")
     return folder
+
+
+def _without(reason: str) -> NoReturn:
+    """A missing server skips its tests, and fails them where every server has to be."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+def _served(start: Callable[[pathlib.Path], S], folder: pathlib.Path) -> Iterator[S]:
+    try:
+        server = start(folder)
+    except ServerMissing as missing:
+        _without(str(missing))
+    try:
+        yield server
+    finally:
+        server.process.stop()
+
+
+@pytest.fixture(scope="session")
+def weaviate_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[weaviate.Weaviate]:
+    """One Weaviate for the whole session. Tests keep apart by tenants of their own."""
+    yield from _served(weaviate.start, tmp_path_factory.mktemp("weaviate"))
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[postgres.Postgres]:
+    """One PostgreSQL for the whole session. Tests keep apart by databases of their own."""
+    yield from _served(postgres.start, tmp_path_factory.mktemp("postgres"))

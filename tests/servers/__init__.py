@@ -1,0 +1,1 @@
+"""Real servers for tests and figures, each on free loopback ports and stopped by its pid."""
