@@ -41,34 +41,63 @@ class Candidate:
     """The ranks of an outdated row that this one superseded, if no route returned this one."""
 
 
+@dataclass(slots=True)
+class Ranked:
+    """A candidate with its score and the features that sum to it. Becomes a `Hit` if answered:
+    most candidates are not, and values that people see cost more to make."""
+
+    candidate: Candidate
+    shares: dict[str, float]
+    score: float
+
+    @property
+    def memory(self) -> Memory:
+        return self.candidate.memory
+
+    @property
+    def contributions(self) -> tuple[Contribution, ...]:
+        return tuple(Contribution(feature=name, value=v) for name, v in self.shares.items())
+
+    def hit(self, memory: Memory) -> Hit:
+        """The hit, with the memory as its reader may have it."""
+        return Hit(
+            memory=memory,
+            score=self.score,
+            routes=dict(self.candidate.routes),
+            contributions=self.contributions,
+            similarity=self.candidate.similarity,
+            untrusted=not memory.source.trusted,
+        )
+
+
 def ranked(
     candidates: Iterable[Candidate], now: datetime, *, newest: bool = False
-) -> tuple[Hit, ...]:
+) -> tuple[Ranked, ...]:
     """Score and order all candidates, best first, ties by id. `newest` weighs recency more."""
-    hits = {c.memory.id: _scored(c, now, newest=newest) for c in candidates}
-    _put_below_superseders(hits)
-    return tuple(sorted(hits.values(), key=lambda hit: (-hit.score, hit.memory.id)))
+    found = {c.memory.id: _scored(c, now, newest=newest) for c in candidates}
+    _put_below_superseders(found)
+    return tuple(sorted(found.values(), key=lambda one: (-one.score, one.memory.id)))
 
 
 def limited_by_author(
-    hits: Sequence[Hit], shared: Callable[[Memory], bool], k: int
-) -> tuple[tuple[Hit, ...], int]:
-    """At most `k` hits, at most one from each unreviewed author in shared scopes; how many of the
+    found: Sequence[Ranked], shared: Callable[[Memory], bool], k: int
+) -> tuple[tuple[Ranked, ...], int]:
+    """At most `k` of them, at most one from each unreviewed author in shared scopes; how many of the
     best were left out for their author."""
-    kept: list[Hit] = []
+    kept: list[Ranked] = []
     heard: set[str] = set()
     hidden = 0
-    for hit in hits:
+    for one in found:
         if len(kept) == k:
             break
-        memory = hit.memory
+        memory = one.memory
         if memory.source.reviewed_by is None and shared(memory):
             author = _author(memory)
             if author in heard:
                 hidden += 1
                 continue
             heard.add(author)
-        kept.append(hit)
+        kept.append(one)
     return tuple(kept), hidden
 
 
@@ -77,67 +106,49 @@ def fusion_share(route: Route, rank: int) -> float:
     return _exact(ROUTE_WEIGHTS[route] * (FUSION_CONSTANT + 1) / (FUSION_CONSTANT + rank))
 
 
-def _scored(candidate: Candidate, now: datetime, *, newest: bool) -> Hit:
+def _scored(candidate: Candidate, now: datetime, *, newest: bool) -> Ranked:
     memory, statistics = candidate.memory, candidate.statistics
-    shares = [
-        Contribution.model_construct(feature=f"{route} rank", value=fusion_share(route, rank))
-        for route, rank in sorted(candidate.routes.items())
-    ]
     kept = min(retention(memory, statistics, now), _RETENTION_MOST) / _RETENTION_MOST
     fresh = recency(memory.created_at if newest else last_use(memory, statistics), now)
-    features = {
-        "retention": RETENTION_WEIGHT * kept,
-        "recency": (RECENCY_WEIGHT_ASKED if newest else RECENCY_WEIGHT) * fresh,
-        "utility": UTILITY_WEIGHT * statistics.utility,
+    shares = {
+        f"{route} rank": fusion_share(route, rank) for route, rank in candidate.routes.items()
     }
+    shares["retention"] = _exact(RETENTION_WEIGHT * kept)
+    shares["recency"] = _exact((RECENCY_WEIGHT_ASKED if newest else RECENCY_WEIGHT) * fresh)
+    shares["utility"] = _exact(UTILITY_WEIGHT * statistics.utility)
     if candidate.in_place_of:
-        ranks = candidate.in_place_of.items()
-        features["supersedes"] = math.fsum(fusion_share(route, rank) for route, rank in ranks)
+        places = candidate.in_place_of.items()
+        shares["supersedes"] = math.fsum(fusion_share(route, rank) for route, rank in places)
     if statistics.last_verified is not None:
-        features["verified"] = VERIFIED_WEIGHT * recency(statistics.last_verified, now)
+        shares["verified"] = _exact(VERIFIED_WEIGHT * recency(statistics.last_verified, now))
     if memory.status == "outdated":
-        features["outdated"] = OUTDATED_PENALTY
-    shares += [_share(feature, value) for feature, value in features.items()]
-    return Hit.model_construct(
-        memory=memory,
-        score=math.fsum(share.value for share in shares),
-        routes=dict(candidate.routes),
-        contributions=tuple(shares),
-        similarity=candidate.similarity,
-        untrusted=not memory.source.trusted,
-    )
+        shares["outdated"] = _exact(OUTDATED_PENALTY)
+    return Ranked(candidate, shares, math.fsum(shares.values()))
 
 
-def _put_below_superseders(hits: dict[MemoryUuid, Hit]) -> None:
-    """Lower each outdated hit below what superseded it, along whole chains."""
+def _put_below_superseders(found: Mapping[MemoryUuid, Ranked]) -> None:
+    """Lower each outdated row below what superseded it, along whole chains."""
     done: set[MemoryUuid] = set()
 
-    def settle(name: MemoryUuid, trail: frozenset[MemoryUuid]) -> Hit:
-        hit = hits[name]
-        above = hit.memory.superseded_by
-        if name in done or above is None or above not in hits or above in trail:
-            return hit
+    def settle(name: MemoryUuid, trail: frozenset[MemoryUuid]) -> Ranked:
+        one = found[name]
+        above = one.memory.superseded_by
+        if name in done or above is None or above not in found or above in trail:
+            return one
         better = settle(above, trail | {name})
-        if hit.score >= better.score:
-            lower = _share("superseded", better.score - hit.score - _STEP_BELOW)
-            shares = (*hit.contributions, lower)
-            score = math.fsum(share.value for share in shares)
-            hit = hit.model_copy(update={"contributions": shares, "score": score})
-            hits[name] = hit
+        if one.score >= better.score:
+            one.shares["superseded"] = _exact(better.score - one.score - _STEP_BELOW)
+            one.score = math.fsum(one.shares.values())
         done.add(name)
-        return hit
+        return one
 
-    for name in sorted(hits):
+    for name in sorted(found):
         settle(name, frozenset())
 
 
 def _author(memory: Memory) -> str:
     source = memory.source
     return f"agent:{source.agent}" if source.agent is not None else f"user:{source.user}"
-
-
-def _share(feature: str, value: float) -> Contribution:
-    return Contribution.model_construct(feature=feature, value=_exact(value))
 
 
 def _exact(value: float) -> float:

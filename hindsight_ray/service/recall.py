@@ -6,6 +6,7 @@ failure here fails no search; it is logged.
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hindsight_ray.core.redaction import redacted
 from hindsight_ray.domain.answer import Hit
@@ -36,7 +37,7 @@ def note_recall(world: World, admitted: Admitted, command: Search, hits: Sequenc
             user=caller.user,
             session=caller.session,
             run_id=command.run_id,
-            query=redacted(command.query)[0],
+            query=command.query,  # masked when it is written, after the answer
             top_scores=tuple(hit.score for hit in hits[:_TOP_SCORES]),
             offered=tuple(
                 MemoryRef(id=hit.memory.id, revision=hit.memory.revision) for hit in hits
@@ -72,7 +73,7 @@ async def _write(world: World, queue: RecallQueue) -> None:
 async def _write_all(world: World, entries: Sequence[RecallEntry]) -> None:
     async with world.ledger.writing() as unit:
         for entry in entries:
-            await unit.recalls.append(entry)
+            await unit.recalls.append(replace(entry, query=redacted(entry.query)[0]))
             if entry.offered:
                 ids = [ref.id for ref in entry.offered]
                 await unit.stats.touch(entry.tenant, ids, entry.at)

@@ -12,7 +12,7 @@ from hindsight_ray.core.keywords import bm25, query_terms
 from hindsight_ray.core.ranking import Candidate, limited_by_author, ranked
 from hindsight_ray.core.timewords import TimeReading, read_time
 from hindsight_ray.domain.access import Revision
-from hindsight_ray.domain.answer import Found, Hit, Route
+from hindsight_ray.domain.answer import Found, Route
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import Search, SearchMany
 from hindsight_ray.domain.memory import Memory, MemoryStatistics, Status
@@ -22,6 +22,7 @@ from hindsight_ray.errors import ModelFailed, Unavailable
 from hindsight_ray.ports import Unit, Vector
 from hindsight_ray.service import offered
 from hindsight_ray.service.admit import Admitted, admit, row_filter
+from hindsight_ray.service.both import both
 from hindsight_ray.service.offered import Growth
 from hindsight_ray.service.recall import note_recall
 from hindsight_ray.service.seen import ANSWERED, presentable
@@ -98,32 +99,21 @@ def _question(
 
 async def _answered(world: World, unit: Unit, question: _Question) -> _Answer:
     admitted, command = question.admitted, question.command
-    runs = await offered.runs_of(unit, admitted, command.run_id)
-    candidates = await _candidates(world, unit, question)
-    candidates += await _superseders(unit, question, candidates)
-    statistics = await unit.stats.of(
-        admitted.caller.tenant, [candidate.memory.id for candidate in candidates]
+    candidates, runs = await both(
+        _candidates(world, unit, question), offered.runs_of(unit, admitted, command.run_id)
     )
-    hits, hidden = limited_by_author(
-        ranked(
-            [
-                replace(c, statistics=statistics.get(c.memory.id, _NO_STATISTICS))
-                for c in candidates
-            ],
-            admitted.now,
-            newest=question.time.newest,
-        ),
-        lambda memory: _shared_with(admitted.caller, memory),
-        command.k,
+    found = ranked(candidates, admitted.now, newest=question.time.newest)
+    best, hidden = limited_by_author(
+        found, lambda memory: _shared_with(admitted.caller, memory), command.k
     )
-    memories = await presentable(unit, admitted, [hit.memory for hit in hits])
-    found = Found.model_construct(
-        hits=tuple(_with(hit, memory) for hit, memory in zip(hits, memories, strict=True)),
+    memories = await presentable(unit, admitted, [one.memory for one in best])
+    answer = Found(
+        hits=tuple(one.hit(memory) for one, memory in zip(best, memories, strict=True)),
         revision=Revision(admitted.revision),
         degraded=() if question.vector is not None else ("vector",),
         hidden_by_author_limit=hidden,
     )
-    return _Answer(found, await offered.growth(unit, admitted, runs, memories))
+    return _Answer(answer, await offered.growth(unit, admitted, runs, memories))
 
 
 def _narrowed(everything: RowFilter, command: Search) -> RowFilter:
@@ -145,30 +135,48 @@ def _narrowed(everything: RowFilter, command: Search) -> RowFilter:
 
 async def _candidates(world: World, unit: Unit, question: _Question) -> list[Candidate]:
     """The rows of every route, each checked again before it is merged with others."""
-    settings, rows, vector = world.settings, question.rows, question.vector
+    rows = question.rows
     if rows.empty:
         return []
-    similarity: dict[str, float] = {}
-    if vector is not None:
-        near = await world.store.nearest(unit, rows, vector, limit=settings.vector_limit)
-        similarity = {row.ref.id: row.similarity for row in near}
-    matches = await unit.memories.keyword_matches(rows, query_terms(question.command.query))
-    worded = [name for name, _ in bm25(matches, limit=settings.keyword_limit)]
-    recent = await _recent(unit, question, settings.recent_limit)
+    (similarity, matches), recent = await both(
+        both(
+            _nearest(world, unit, question),
+            unit.memories.keyword_matches(rows, query_terms(question.command.query)),
+        ),
+        _recent(unit, question, world.settings.recent_limit),
+    )
+    worded = [name for name, _ in bm25(matches, limit=world.settings.keyword_limit)]
     known: dict[str, Memory] = {memory.id: memory for memory in recent}
     wanted = [name for name in dict.fromkeys([*similarity, *worded]) if name not in known]
-    known.update(await unit.memories.current(rows.tenant, wanted))
+    current, statistics = await both(
+        unit.memories.current(rows.tenant, wanted),
+        unit.stats.of(rows.tenant, [*known, *wanted]),
+    )
+    known.update(current)
     allowed = {name: memory for name, memory in known.items() if _passes(question, memory)}
     ranks: dict[str, dict[Route, int]] = {}
-    routes: tuple[tuple[Route, list[str]], ...] = (
+    routes: tuple[tuple[Route, Sequence[str]], ...] = (
         ("vector", list(similarity)),
-        ("keyword", [str(name) for name in worded]),
+        ("keyword", worded),
         ("recent", [memory.id for memory in recent]),
     )
     for route, names in routes:
         for rank, name in enumerate((n for n in names if n in allowed), start=1):
             ranks.setdefault(name, {})[route] = rank
-    return [Candidate(allowed[name], found, similarity.get(name)) for name, found in ranks.items()]
+    found = [
+        Candidate(allowed[name], on, similarity.get(name), statistics.get(name, _NO_STATISTICS))
+        for name, on in ranks.items()
+    ]
+    return found + await _superseders(unit, question, found)
+
+
+async def _nearest(world: World, unit: Unit, question: _Question) -> dict[str, float]:
+    """Similarity by id, nearest first; nothing if the question has no vector."""
+    if question.vector is None:
+        return {}
+    limit = world.settings.vector_limit
+    near = await world.store.nearest(unit, question.rows, question.vector, limit=limit)
+    return {row.ref.id: row.similarity for row in near}
 
 
 async def _recent(unit: Unit, question: _Question, limit: int) -> Sequence[Memory]:
@@ -205,9 +213,17 @@ async def _superseders(
             places.setdefault(newer, candidate)
     if not places:
         return []
-    found = await unit.memories.current(question.rows.tenant, list(places))
+    tenant = question.rows.tenant
+    found, statistics = await both(
+        unit.memories.current(tenant, list(places)), unit.stats.of(tenant, list(places))
+    )
     return [
-        Candidate(memory, {}, in_place_of=places[name].routes)
+        Candidate(
+            memory,
+            {},
+            statistics=statistics.get(name, _NO_STATISTICS),
+            in_place_of=places[name].routes,
+        )
         for name, memory in found.items()
         if _passes(question, memory)
     ]
@@ -251,7 +267,3 @@ def _shared_with(caller: Caller, memory: Memory) -> bool:
     """Whether the caller reads this scope by grant rather than by owning it or acting for it."""
     own = (caller.principal, caller.acting_scope)
     return scope_class(memory.scope) == "global" or memory.scope not in own
-
-
-def _with(hit: Hit, memory: Memory) -> Hit:
-    return hit if hit.memory is memory else hit.model_copy(update={"memory": memory})
