@@ -57,7 +57,7 @@ def figures(data: pathlib.Path) -> list[dict[str, Any]]:
 async def _gone_through(tenant: str, format_: Format, text: str) -> _Seen:
     seen = _Seen()
     with tempfile.TemporaryDirectory() as folder:
-        async with hr.open(pathlib.Path(folder) / "home") as hindsight:
+        async with hr.open(pathlib.Path(folder) / "home", embedding="static") as hindsight:
             memory = hindsight.operator(tenant)
             report = await memory.import_runs(text, format=format_)
             seen.runs, seen.refused = report.runs, len(report.refused)
