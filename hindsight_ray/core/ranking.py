@@ -82,8 +82,8 @@ def ranked(
 def limited_by_author(
     found: Sequence[Ranked], shared: Callable[[Memory], bool], k: int
 ) -> tuple[tuple[Ranked, ...], int]:
-    """At most `k` of them, at most one from each unreviewed author in shared scopes; how many of the
-    best were left out for their author."""
+    """At most `k` of them, at most one from each unreviewed author in shared scopes; and how many
+    of the best were left out for their author."""
     kept: list[Ranked] = []
     heard: set[str] = set()
     hidden = 0
