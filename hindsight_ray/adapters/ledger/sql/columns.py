@@ -165,8 +165,15 @@ class Columns:
             self._ids,
             self._words,
             self._labelled,
-            self._place,
+            self._place if change == self.last else self._places_at(change),
         )
+
+    def _places_at(self, change: int) -> dict[int, int]:
+        begins = self._numbers[_COLUMN["begins"], : self._rows]
+        ends = self._numbers[_COLUMN["ends"], : self._rows]
+        rows = np.flatnonzero((begins <= change) & (ends > change))
+        numbers = self._numbers[_COLUMN["number"], rows]
+        return dict(zip(numbers.tolist(), rows.tolist(), strict=True))
 
     def _add(self, row: Row) -> None:
         place = self._rows
