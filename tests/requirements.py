@@ -23,6 +23,7 @@ _WAY = "One way in"
 _RECORD = "One place of record"
 _RUN = "Two ways to run"
 _WORK = "From work to memory"
+_CREDIT = "hindsight_ray/core/attribution"
 
 REQUIREMENTS: dict[str, Requirement] = {
     # G1 no leak
@@ -106,6 +107,13 @@ REQUIREMENTS: dict[str, Requirement] = {
     "promote": _R("promotion drops scopes from the audience on purpose and on record", _WORK),
     "import.formats": _R("message lists and multi-agent logs become runs", _WORK),
     "import.untrusted": _R("what an untrusted log teaches is quarantined", _WORK),
+    # Attribution
+    "credit.exact": _R(
+        "Shapley, Banzhaf and Owen values equal two other implementations", _CREDIT
+    ),
+    "credit.intervals": _R("sampled 95 % intervals hold the truth 93 to 98 % of the time", _CREDIT),
+    "credit.abstains": _R("too few runs, evaluations or effects: no number, a reason", _CREDIT),
+    "credit.utility": _R("opinion and structure move no memory's utility", _CREDIT),
     # Shape
     "home.key": _R("a new home makes an operator key that only its owner may read", _RUN),
     "home.shared": _R("several processes may use one embedded home", _RUN),

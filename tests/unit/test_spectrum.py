@@ -1,0 +1,123 @@
+"""Ranking by comparable runs: formulas, ties, refusals and intervals."""
+
+import random
+
+import pytest
+
+from hindsight_ray.core.attribution.spectrum import (
+    Element,
+    Formula,
+    RunSpectrum,
+    chance_on_top,
+    fractional_ranks,
+    normal_decision,
+    run_spectrum,
+    suspicions,
+    too_few,
+)
+from hindsight_ray.domain.event import MemoryRef
+from tests.trajectories import Story, event_id
+
+
+def element(name: str) -> Element:
+    return Element("decision", "ann", name)
+
+
+def run(success: bool, *names: str) -> RunSpectrum:
+    return RunSpectrum(frozenset(map(element, names)), success, 1.0 if success else -1.0)
+
+
+RUNS = [
+    run(False, "bad", "always", "late"),
+    run(False, "bad", "always"),
+    run(False, "bad", "always"),
+    run(False, "other", "always"),
+    run(True, "good", "always"),
+    run(True, "good", "always", "late"),
+    run(True, "good", "always"),
+]
+
+
+def ranked(formula: Formula = "ochiai", runs: list[RunSpectrum] = RUNS) -> list[str]:
+    found = suspicions(runs, random.Random(1), formula=formula)
+    return [one.element.key for one in found]
+
+
+@pytest.mark.parametrize("formula", ["ochiai", "tarantula", "dstar"])
+def test_what_only_failing_runs_have_comes_before_what_all_have(formula: Formula) -> None:
+    order = ranked(formula)
+    assert order.index("bad") < order.index("always") < order.index("good")
+
+
+def test_ochiai_is_the_share_of_failures_over_the_root_of_all_shares() -> None:
+    found = {one.element.key: one for one in suspicions(RUNS, random.Random(1))}
+    assert found["bad"].score == pytest.approx(0.75 / 0.75**0.5)
+    assert found["always"].score == pytest.approx(1 / 2**0.5)
+    assert (found["bad"].failures, found["bad"].successes) == (3, 0)
+
+
+@pytest.mark.covers("credit.abstains")
+@pytest.mark.parametrize(("failures", "successes"), [(2, 9), (9, 2), (0, 0)])
+def test_fewer_than_three_of_either_outcome_say_nothing(failures: int, successes: int) -> None:
+    runs = [run(False, "bad")] * failures + [run(True, "good")] * successes
+    assert suspicions(runs, random.Random(1)) == ()
+    reason = too_few(runs)
+    assert reason is not None
+    assert f"{successes} comparable runs succeeded and {failures} failed" in reason
+
+
+def test_tied_elements_share_the_mean_of_their_places() -> None:
+    assert fractional_ranks([0.5, 0.9, 0.5, 0.1]) == [2.5, 1.0, 2.5, 4.0]
+    assert chance_on_top({"a": 0.5, "b": 0.5, "c": 0.1}, "a") == 0.5
+    assert chance_on_top({"a": 0.5, "b": 0.5, "c": 0.1}, "b", places=2) == 1.0
+    assert chance_on_top({"a": 0.5}, "missing") == 0.0
+
+
+def test_many_more_successes_change_no_order() -> None:
+    """Successes and failures weigh alike, however many there are of each."""
+    more = RUNS + [one for one in RUNS if one.success] * 9
+    assert ranked(runs=more) == ranked()
+
+
+def test_the_bootstrap_is_the_same_for_the_same_seed_and_holds_the_score() -> None:
+    one, again = (suspicions(RUNS, random.Random(5)) for _ in range(2))
+    assert one == again
+    for found in one:
+        assert found.low <= found.score <= found.high
+        if found.difference is not None:
+            value, low, high = found.difference
+            assert low <= value <= high
+
+
+def test_what_every_run_has_makes_no_difference_that_could_be_seen() -> None:
+    found = {one.element.key: one for one in suspicions(RUNS, random.Random(1))}
+    assert found["always"].difference is None
+    assert found["bad"].difference is not None
+    assert found["bad"].difference[0] < 0
+
+
+def test_only_elements_of_the_slice_are_ranked_where_one_is_given() -> None:
+    within = frozenset([element("always"), element("good")])
+    found = suspicions(RUNS, random.Random(1), within=within)
+    assert [one.element.key for one in found] == ["always", "good"]
+
+
+def test_wording_numbers_and_order_of_words_do_not_make_another_decision() -> None:
+    assert normal_decision("I will roll back release 41") == normal_decision(
+        "Rolling back the release 7"
+    )
+    assert normal_decision("roll back release 41") != normal_decision("deploy release 41")
+
+
+def test_a_run_counts_each_decision_and_each_memory_used_once() -> None:
+    story = Story()
+    ref = MemoryRef(id=event_id("memory"), revision=1)
+    story.decide("one", "Roll back release 41", used=[ref])
+    story.decide("two", "roll back the release 40", used=[ref])
+    story.decide("three", "Wait", agent="executor")
+    found = run_spectrum(story.events, success=True, value=1.0)
+    assert found.elements == {
+        Element("decision", "planner", normal_decision("roll back release 9")),
+        Element("decision", "executor", normal_decision("wait")),
+        Element("memory", "", ref.id),
+    }
