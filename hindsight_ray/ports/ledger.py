@@ -1,38 +1,30 @@
-"""The small interfaces that services rest on. Every method is mandatory, every one async.
+"""The ledger: one small log per kind of record, all sharing one unit of work.
 
-The ledger's logs share one unit of work: what is written through one unit is committed together
-or not at all, and what is read through one unit is one snapshot.
+What is written through one unit is committed together or not at all, and what is read through one
+unit is one snapshot.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hindsight_ray.domain.access import Action, Membership, Policy, Rule
-from hindsight_ray.domain.caller import Caller, Ticket, TicketRequest
+from hindsight_ray.domain.access import Membership, Policy, Rule
 from hindsight_ray.domain.event import Event, MemoryRef, SequenceGap
 from hindsight_ray.domain.memory import Memory, MemoryStatistics, RevisionNote
 from hindsight_ray.domain.review import Review
 from hindsight_ray.domain.rows import (
     AudienceKey,
     AuditEntry,
-    EmbeddingSpace,
     KeywordMatches,
-    Near,
     Offered,
     RecallEntry,
     RowFilter,
     Standing,
 )
 from hindsight_ray.domain.run import Annotation, Outcome, Run, WorkingState
-
-Vector = NDArray[np.float32]
-T = TypeVar("T")
+from hindsight_ray.ports.stored import Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,80 +311,3 @@ class Ledger(Protocol):
     def writing(self) -> AbstractAsyncContextManager[Unit]: ...
 
     async def close(self) -> None: ...
-
-
-class MemoryStore(Protocol):
-    """Vectors and their search. The ledger says which revision counts; rows are re-checked."""
-
-    async def nearest(
-        self, unit: Unit, row_filter: RowFilter, vector: Vector, *, limit: int
-    ) -> Sequence[Near]:
-        """The `limit` nearest current rows that pass the filter, by cosine, nearest first."""
-        ...
-
-    async def close(self) -> None: ...
-
-
-Purpose = Literal["query", "passage"]
-
-
-class Embedder(Protocol):
-    """Texts to unit vectors in one pinned space."""
-
-    @property
-    def space(self) -> EmbeddingSpace: ...
-
-    async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vector:
-        """Shape (len(texts), dimension), float32, each row of length 1. Raises `ModelFailed`."""
-        ...
-
-
-class Tickets(Protocol):
-    """Signing and verifying callers. A verifier alone raises `Unavailable` on `issue`."""
-
-    async def issue(self, request: TicketRequest, now: datetime) -> Ticket: ...
-
-    async def verify(self, token: str, now: datetime) -> Caller:
-        """Raises `InvalidTicket` for whatever is not a ticket of this home in its time."""
-        ...
-
-
-class PolicyEngine(Protocol):
-    """The authority that the compiled access must equal (Casbin)."""
-
-    async def enforce(
-        self, policy: Policy, caller: Caller, action: Action, target: str, now: datetime
-    ) -> bool: ...
-
-    async def check(self, policy: Policy, now: datetime) -> None:
-        """Raises `InvalidPolicy` unless the policy is read exactly as it was written."""
-        ...
-
-
-class Clock(Protocol):
-    """Time, aware and in UTC; and a steady count of seconds for durations."""
-
-    def now(self) -> datetime: ...
-
-    def steady_s(self) -> float: ...
-
-
-class IdSource(Protocol):
-    """Fresh ids."""
-
-    def event_id(self) -> str:
-        """A UUIDv7: ordered by time of making."""
-        ...
-
-    def token(self) -> str:
-        """32 random hex digits."""
-        ...
-
-
-class TaskRunner(Protocol):
-    """Runs independent pure jobs, here or on a cluster; results in the order of the inputs."""
-
-    async def map(self, job: Callable[[Any], T], inputs: Sequence[Any]) -> Sequence[T]: ...
-
-
-Background = Callable[[Awaitable[None]], None]  # starts a job that the home awaits when closing

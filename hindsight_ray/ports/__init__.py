@@ -1,0 +1,61 @@
+"""The small interfaces that services rest on. Every method is mandatory, every one async."""
+
+from hindsight_ray.ports.ledger import (
+    Appended,
+    AudienceKeys,
+    AuditLog,
+    CommandLog,
+    EmbeddingSpaces,
+    LayerLog,
+    Ledger,
+    Memories,
+    MemoryStats,
+    OutcomeLog,
+    PolicyLog,
+    RecallLog,
+    ReviewLog,
+    RunLog,
+    Unit,
+)
+from hindsight_ray.ports.outside import (
+    Background,
+    Clock,
+    Embedder,
+    IdSource,
+    MemoryStore,
+    PolicyEngine,
+    Purpose,
+    TaskRunner,
+    Tickets,
+)
+from hindsight_ray.ports.stored import (
+    Vector,
+)
+
+__all__ = [
+    "Appended",
+    "AudienceKeys",
+    "AuditLog",
+    "Background",
+    "Clock",
+    "CommandLog",
+    "Embedder",
+    "EmbeddingSpaces",
+    "IdSource",
+    "LayerLog",
+    "Ledger",
+    "Memories",
+    "MemoryStats",
+    "MemoryStore",
+    "OutcomeLog",
+    "PolicyEngine",
+    "PolicyLog",
+    "Purpose",
+    "RecallLog",
+    "ReviewLog",
+    "RunLog",
+    "TaskRunner",
+    "Tickets",
+    "Unit",
+    "Vector",
+]

@@ -1,0 +1,22 @@
+"""Where credit that was found is kept: the results of replays and of comparing runs."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from hindsight_ray.domain.credit import Credited
+
+
+class CreditLog(Protocol):
+    """Attributions as they were submitted; the newest of each group and method counts."""
+
+    async def put(self, tenant: str, credited: Credited) -> None:
+        """Keep this one in place of an earlier one of the same group, method and submitter."""
+        ...
+
+    async def of_run(self, tenant: str, run_id: str) -> Sequence[Credited]:
+        """What was found about a run, by time, the latest last."""
+        ...
+
+    async def of_memory(self, tenant: str, memory_id: str) -> Sequence[Credited]:
+        """What was found that names this memory, by time, the latest last."""
+        ...

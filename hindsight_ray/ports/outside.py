@@ -1,0 +1,90 @@
+"""What services need besides the ledger: vectors, models, callers, time, ids, jobs."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from typing import Any, Literal, Protocol, TypeVar
+
+from hindsight_ray.domain.access import Action, Policy
+from hindsight_ray.domain.caller import Caller, Ticket, TicketRequest
+from hindsight_ray.domain.rows import EmbeddingSpace, Near, RowFilter
+from hindsight_ray.ports.ledger import Unit
+from hindsight_ray.ports.stored import Vector
+
+T = TypeVar("T")
+
+
+class MemoryStore(Protocol):
+    """Vectors and their search. The ledger says which revision counts; rows are re-checked."""
+
+    async def nearest(
+        self, unit: Unit, row_filter: RowFilter, vector: Vector, *, limit: int
+    ) -> Sequence[Near]:
+        """The `limit` nearest current rows that pass the filter, by cosine, nearest first."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+Purpose = Literal["query", "passage"]
+
+
+class Embedder(Protocol):
+    """Texts to unit vectors in one pinned space."""
+
+    @property
+    def space(self) -> EmbeddingSpace: ...
+
+    async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vector:
+        """Shape (len(texts), dimension), float32, each row of length 1. Raises `ModelFailed`."""
+        ...
+
+
+class Tickets(Protocol):
+    """Signing and verifying callers. A verifier alone raises `Unavailable` on `issue`."""
+
+    async def issue(self, request: TicketRequest, now: datetime) -> Ticket: ...
+
+    async def verify(self, token: str, now: datetime) -> Caller:
+        """Raises `InvalidTicket` for whatever is not a ticket of this home in its time."""
+        ...
+
+
+class PolicyEngine(Protocol):
+    """The authority that the compiled access must equal (Casbin)."""
+
+    async def enforce(
+        self, policy: Policy, caller: Caller, action: Action, target: str, now: datetime
+    ) -> bool: ...
+
+    async def check(self, policy: Policy, now: datetime) -> None:
+        """Raises `InvalidPolicy` unless the policy is read exactly as it was written."""
+        ...
+
+
+class Clock(Protocol):
+    """Time, aware and in UTC; and a steady count of seconds for durations."""
+
+    def now(self) -> datetime: ...
+
+    def steady_s(self) -> float: ...
+
+
+class IdSource(Protocol):
+    """Fresh ids."""
+
+    def event_id(self) -> str:
+        """A UUIDv7: ordered by time of making."""
+        ...
+
+    def token(self) -> str:
+        """32 random hex digits."""
+        ...
+
+
+class TaskRunner(Protocol):
+    """Runs independent pure jobs, here or on a cluster; results in the order of the inputs."""
+
+    async def map(self, job: Callable[[Any], T], inputs: Sequence[Any]) -> Sequence[T]: ...
+
+
+Background = Callable[[Awaitable[None]], None]  # starts a job that the home awaits when closing
