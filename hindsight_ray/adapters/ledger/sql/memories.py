@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -86,6 +87,13 @@ _DERIVED = (
     .distinct()
     .order_by(table.c.memory_id)
 )
+
+
+# Records are immutable, and searches read the same ones over and over: one is parsed once. What is
+# there to be read is still the ledger's to say, each time.
+@lru_cache(maxsize=4_096)
+def _memory(record: str) -> Memory:
+    return Memory.model_validate_json(record)
 
 
 class SqlMemories:
@@ -186,7 +194,7 @@ def _current(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[st
     if not ids:
         return {}
     asked = {"tenant": tenant, "ids": json.dumps(list(ids))}
-    found = [Memory.model_validate_json(r) for r in connection.execute(_CURRENT, asked).scalars()]
+    found = [_memory(r) for r in connection.execute(_CURRENT, asked).scalars()]
     return {memory.id: memory for memory in found}
 
 
@@ -198,7 +206,7 @@ def _at(connection: Connection, tenant: str, refs: Sequence[MemoryRef]) -> dict[
         "ids": json.dumps(sorted({ref.id for ref in refs})),
         "revisions": json.dumps(sorted({ref.revision for ref in refs})),
     }
-    found = [Memory.model_validate_json(r) for r in connection.execute(_AT, asked).scalars()]
+    found = [_memory(r) for r in connection.execute(_AT, asked).scalars()]
     by_ref = {MemoryRef(id=memory.id, revision=memory.revision): memory for memory in found}
     return {ref: by_ref[ref] for ref in refs if ref in by_ref}
 
