@@ -76,6 +76,8 @@ def attach(address: str | None) -> Attached:
     """
     if ray.is_initialized():
         return _attached(made=False, ours=False)
+    if address is not None:
+        _require_listener(address)
     with _alone():
         _use_token(make=address is None)
         try:
@@ -196,6 +198,19 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def _require_listener(address: str) -> None:
+    """Refuse `host:port` where nobody listens: Ray would try for minutes and report on each try."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        return  # `auto` and the like: Ray knows where to look
+    try:
+        listens = _listens(host, int(port))
+    except (OSError, OverflowError):
+        listens = False
+    if not listens:
+        raise Unavailable(f"no Ray cluster answers at {address!r}", address=address)
 
 
 def _listens(host: str, port: int) -> bool:

@@ -24,7 +24,7 @@ from hindsight_ray.errors import HindsightError, Unavailable
 _ray: Any = ray  # typed in part only
 
 AUTHORITY = actor_name("authority", 0)
-_CALLS_AT_ONCE = 1_000
+_CALLS_AT_ONCE = 128  # each costs Ray a stack; more wait in the actor's queue
 _ANSWER_WAIT_S = 10.0
 _GONE_CHECKS = 200
 _GONE_PAUSE_S = 0.05
@@ -83,16 +83,21 @@ async def watch(*, wait_s: float = _ANSWER_WAIT_S) -> Deployed | None:
 
 
 async def take_down() -> bool:
-    """Drain every actor, the authority last, and end them. False if there is no deployment."""
+    """Drain every actor, the authority last, and end them. False if there is no deployment.
+
+    Raises `Unavailable` naming whoever failed to drain, after all have been ended.
+    """
     found = await find()
     if found is None:
         return False
     others = [name for name in found.crew.names() if name != AUTHORITY]
-    await asyncio.gather(*(_drain(name) for name in others))
-    await _drain(AUTHORITY)
+    faults = [*await asyncio.gather(*map(_drain, others)), await _drain(AUTHORITY)]
     for name in (*others, AUTHORITY):
         _kill(name)
     await _gone(found.crew.names())
+    said = "; ".join(fault for fault in faults if fault)
+    if said:
+        raise Unavailable(f"`deployment` has ended, but not all jobs had: {said}")
     return True
 
 
@@ -120,6 +125,8 @@ def _start(name: str, kind: type[Any], plan: Plan, *arguments: Any) -> bool:
 
 
 def _handle(name: str) -> ActorHandle[Any] | None:
+    if not ray.is_initialized():  # else Ray would look for some cluster of its own accord
+        raise Unavailable("this process has left the cluster; connect again")
     try:
         return _ray.get_actor(name, namespace=NAMESPACE)
     except ValueError:
@@ -136,17 +143,21 @@ async def _pid(name: str, wait_s: float) -> int:
         return 0
 
 
-async def _drain(name: str) -> None:
-    """An actor that does not answer has nothing in flight that anybody was told of."""
+async def _drain(name: str) -> str:
+    """Have an actor finish what it has in hand; what went wrong in that, or nothing.
+
+    One that does not answer has nothing in flight that anybody was told of.
+    """
     handle = _handle(name)
     if handle is None:
-        return
+        return ""
     try:
         await asyncio.wait_for(_awaited(handle.drain.remote()), _ANSWER_WAIT_S)
     except (RayActorError, TimeoutError):
-        return
+        return ""
     except RayTaskError as failure:
-        raise Unavailable(f"`{name}` could not be drained: {failure.cause!r}") from None
+        return f"`{name}`: {failure.cause!r}"
+    return ""
 
 
 async def _awaited(reference: Any) -> Any:

@@ -62,6 +62,8 @@ class Reach:
 
     def _handle(self, name: str) -> ActorHandle[Any]:
         if name not in self._handles:
+            if not ray.is_initialized():  # else Ray would look for some cluster of its own accord
+                raise Unavailable("`client` is closed or has left the cluster; connect again")
             try:
                 self._handles[name] = _ray.get_actor(name, namespace=NAMESPACE)
             except ValueError:
