@@ -14,6 +14,7 @@ from hindsight_ray.domain.event import Event
 RESULT_SIGN = " → "  # in a tool event's summary: the call, this, the result
 _SIGNS = (RESULT_SIGN, " -> ", " => ")
 _NOTHING = bounded_digest(*bounded_canonical(None))  # arguments or a result that nobody gave
+_OF_A_PART = "~"  # before the digest of a value too large to be looked at whole
 _RETRACTS = re.compile(r"\s*(retract|withdraw|take back|撤回|收回)", re.IGNORECASE)
 _WORDS = re.compile(r"[A-Za-z0-9_@-]+(?:\.[A-Za-z0-9_@-]+)*|[\u3040-\u30ff\u3400-\u9fff]")
 
@@ -122,15 +123,18 @@ def succeeded(event: Event) -> bool:
 
 
 def known_arguments(event: Event) -> str:
-    """The digest of a call's arguments, or "" where none were recorded, which proves nothing."""
-    digest = event.tool.arguments_digest if event.tool is not None else ""
-    return "" if digest == _NOTHING else digest
+    """The digest of a call's arguments, or "" where they were not recorded whole."""
+    return _whole(event.tool.arguments_digest) if event.tool is not None else ""
 
 
 def known_result(event: Event) -> str:
-    """The digest of what a call brought, or "" where nothing was recorded."""
-    digest = event.tool.result_digest if event.tool is not None else ""
-    return "" if digest == _NOTHING else digest
+    """The digest of what a call brought, or "" where that was not recorded whole."""
+    return _whole(event.tool.result_digest) if event.tool is not None else ""
+
+
+def _whole(digest: str) -> str:
+    """The digest, or "" where it proves nothing equal: of nothing, or of a part only."""
+    return "" if digest == _NOTHING or digest.startswith(_OF_A_PART) else digest
 
 
 def step_key(event: Event) -> tuple[str, ...] | None:

@@ -4,7 +4,7 @@ They run beside the answer, as jobs of the home, and as `agent:reviewer` like ev
 that does not let it do so is obeyed, and the audit says so.
 """
 
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 
 from hindsight_ray.core.anomaly import anomalies, telling
 from hindsight_ray.domain.caller import REVIEWER
@@ -12,7 +12,7 @@ from hindsight_ray.domain.event import Event
 from hindsight_ray.domain.rows import AuditEntry
 from hindsight_ray.domain.run import Run
 from hindsight_ray.domain.scope import agent_scope
-from hindsight_ray.errors import AccessDenied
+from hindsight_ray.errors import AccessDenied, OverQuota
 from hindsight_ray.service import review
 from hindsight_ray.service.world import World
 
@@ -22,13 +22,25 @@ def after_close(world: World, run: Run, events: Sequence[Event]) -> None:
     settings = world.settings
     enough = len(events) >= settings.review_events_min
     if enough or anomalies(events, repeated_step_limit=settings.repeated_step_limit):
-        world.background(_reviewed(world, run))
+        _begin(world, _reviewed(world, run))
 
 
 def after_record(world: World, run: Run, batch: Sequence[Event]) -> None:
     """A partial review if this batch has completed an anomaly."""
     if telling(batch, repeated_step_limit=world.settings.repeated_step_limit):
-        world.background(_looked_at(world, run, frozenset(event.event_id for event in batch)))
+        batch_ids = frozenset(event.event_id for event in batch)
+        _begin(world, _looked_at(world, run, batch_ids))
+
+
+def _begin(world: World, job: Coroutine[None, None, None]) -> None:
+    """Start a job, unless too many run: what was recorded is acknowledged all the same.
+
+    Nothing is lost by that: the run's end, or whoever asks, looks at the same events again.
+    """
+    try:
+        world.background(job)
+    except OverQuota:
+        job.close()
 
 
 async def _looked_at(world: World, run: Run, batch: frozenset[str]) -> None:

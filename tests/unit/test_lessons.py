@@ -127,6 +127,17 @@ def test_calls_without_recorded_arguments_or_results_are_never_called_redundant(
     assert reviewed(story).lessons == ()
 
 
+def test_two_large_values_known_only_in_part_are_never_called_the_same() -> None:
+    story = Story()
+    for name in ("one", "two"):
+        story.call(name, "dump", "all", result="rows")
+        event = story.events[-1]
+        assert event.tool is not None
+        part = event.tool.model_copy(update={"result_digest": "~" + event.tool.result_digest})
+        story.events[-1] = event.model_copy(update={"tool": part})
+    assert reviewed(story).lessons == ()
+
+
 def test_a_step_done_more_often_than_the_limit_is_a_loop_and_at_the_limit_it_is_not() -> None:
     story = Story()
     for turn in range(3):

@@ -1,10 +1,13 @@
 """Reviews over a real home: what is kept, where, for whom, and that nothing is kept twice."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from hindsight_ray.adapters.models.hashed import HashedEmbedder
 from hindsight_ray.adapters.policy.profiles import shipped_text
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.caller import Caller
@@ -15,7 +18,8 @@ from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.review import ReviewReport
 from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.domain.run import Run
-from hindsight_ray.errors import AccessDenied, NotFound
+from hindsight_ray.errors import AccessDenied, ModelFailed, NotFound, OverQuota
+from hindsight_ray.ports import Purpose, Vector
 from hindsight_ray.service import attribute, forget, outcome, record, review, runs, search, write
 from tests.trajectories import Story
 from tests.worlds import Staged, world
@@ -344,3 +348,56 @@ async def test_credit_lists_a_used_memory_only_while_its_reader_may_read_it(home
     assert [credit.value for credit in given.credits] == [1.0]
     await forget.forget(home.world, alice, c.Forget(command_id="f", memory_id=receipt.ids[0]))
     assert (await attribute.attribute(home.world, planner, asked)).memories == ()
+
+
+class FailingOnce(HashedEmbedder):
+    """An embedder whose second call fails."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._calls = 0
+
+    async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vector:
+        self._calls += 1
+        if self._calls == 2:
+            raise ModelFailed("`embedding` broke off")
+        return await super().embed(texts, purpose)
+
+
+async def test_a_review_that_broke_off_is_taken_up_and_doubles_nothing(tmp_path: Path) -> None:
+    async with world(tmp_path / "home", embedder=FailingOnce()) as home:
+        team = await Team.start(home, "planner")
+        stumble(team.story)
+        stumble(team.story, tool="restart")
+        await team.end()
+        with pytest.raises(ModelFailed):
+            await team.reviewed()
+        assert len(await memories(home)) == 1
+        report = await team.reviewed()
+        kept = await memories(home)
+        assert len(kept) == 3
+        assert set(report.stored) == {memory.id for memory in kept}
+
+
+async def test_an_event_is_acknowledged_though_no_review_could_be_started(home: Staged) -> None:
+    def full(_job: object) -> None:
+        raise OverQuota("`background` has all the jobs it may have")
+
+    busy = replace(home, world=replace(home.world, background=full))
+    team = await Team.start(busy, "planner")
+    team.story.call("one", "book", "seat=1", error="taken")
+    team.story.call("two", "book", "seat=2", error="taken")
+    await team.end()
+    trajectory = await runs.read(
+        home.world, team.members["planner"], c.ReadRun(run_id=team.run.run_id)
+    )
+    assert len(trajectory.events) == 2
+    assert trajectory.run.closed_at is not None
+
+
+async def test_two_who_ask_at_once_for_the_same_review_make_one(home: Staged) -> None:
+    team = await Team.start(home, "planner")
+    stumble(team.story)
+    await team.end()
+    await asyncio.gather(team.reviewed(), team.reviewed(), team.reviewed())
+    assert len(await memories(home)) == 2
