@@ -48,6 +48,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         "after `revoke` has returned, no later call is decided on the old policy", "G2"
     ),
     "G2.ticket": _R("a revoked ticket is refused by the next call", "G2"),
+    "G2.tickets_by_tenant": _R("a ticket is ended by its own tenant's administrator alone", "G2"),
     "G2.until": _R("a grant with an end is gone at that moment", "G2"),
     "G2.processes": _R("a revoke made in one process binds every other at once", "G2"),
     # G3 nothing acknowledged is lost, nothing is doubled
@@ -71,6 +72,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "G5.verb": _R("a command that is not in the table of verbs is denied", "G5"),
     "G5.tickets": _R("forged, expired and foreign tickets are refused alike", "G5"),
     "G5.agree": _R("enforce, compiled access, row filter and explain always agree", "G5"),
+    "G5.carried": _R("a policy carried on by its changes is the policy read as a whole", "G5"),
     "G5.profile": _R("the default profile gives each role exactly what its scenarios say", "G5"),
     # G6 every answer explains itself
     "G6.score": _R("a hit's contributions sum to its score", "G6"),

@@ -12,139 +12,20 @@ authority: a property test holds the two equal. `policies/model.conf` states the
   with the caller's own (`agent:{self}`, `user:{acting}`).
 """
 
-from bisect import bisect_right, insort
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from hindsight_ray.core.policy_text import checked_membership, checked_rule, object_class
-from hindsight_ray.domain.access import (
-    ACTIONS,
-    Action,
-    Decision,
-    Effect,
-    Policy,
-    Revision,
-    Rule,
-)
+from hindsight_ray.core.policy_index import ANY_TENANT, Bucket, PolicyIndex, Side
+from hindsight_ray.core.policy_text import object_class
+from hindsight_ray.domain.access import ACTIONS, Action, Decision, Effect, Revision, Rule
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.scope import agent_scope, user_scope
 
 ACTING_CARRIES: frozenset[str] = frozenset({"read", "write", "forget", "review"})
-ROLE_DEPTH_MAX = 9  # memberships from a principal to a role; Casbin sees no further
-_ANY_TENANT = "*"
 _ACTIONS = frozenset(ACTIONS)
 _ANSWERS_KEPT = 16_384
-
-_Side = dict[tuple[str, str], list[Rule]]  # rules by (action, object)
-
-
-class _Bucket:
-    """The rules of one subject in one tenant. Sorted by (action, object) when first asked."""
-
-    __slots__ = ("_allows", "_denies", "_hidden", "ends", "labels", "rules", "timed_labels")
-
-    def __init__(self) -> None:
-        self.rules: list[Rule] = []
-        self.ends: list[datetime] = []  # sorted
-        self.labels: list[str] = []
-        self.timed_labels: list[tuple[str, datetime]] = []
-        self._hidden: frozenset[str] | None = None
-        self._allows: _Side | None = None
-        self._denies: _Side = {}
-
-    def add(self, rule: Rule) -> None:
-        self.rules.append(rule)
-        if rule.until is not None:
-            insort(self.ends, rule.until)
-        if rule.object.startswith("label:"):
-            label = rule.object.removeprefix("label:")
-            if rule.until is None:
-                self.labels.append(label)
-            else:
-                self.timed_labels.append((label, rule.until))
-
-    def hidden(self, now: datetime) -> frozenset[str]:
-        """Labels that the subject may not read at `now`."""
-        if self._hidden is None:
-            self._hidden = frozenset(self.labels)
-        if self.timed_labels:
-            return self._hidden | {label for label, until in self.timed_labels if now < until}
-        return self._hidden
-
-    def allows(self) -> _Side:
-        return self._sides()[0]
-
-    def denies(self) -> _Side:
-        return self._sides()[1]
-
-    def _sides(self) -> tuple[_Side, _Side]:
-        if self._allows is None:
-            allows: _Side = {}
-            denies: _Side = {}
-            for rule in self.rules:
-                side = allows if rule.effect == "allow" else denies
-                side.setdefault((rule.action, rule.object), []).append(rule)
-            self._denies = denies
-            self._allows = allows  # last: another thread takes it for done
-        return self._allows, self._denies
-
-
-class PolicyIndex:
-    """A policy's rules by tenant and subject. Built once per revision, read by many.
-
-    Raises `InvalidPolicy` for a rule of unknown form: to skip it could drop a deny.
-    """
-
-    __slots__ = ("_buckets", "_roles", "empty", "revision")
-
-    def __init__(
-        self,
-        revision: int,
-        buckets: dict[tuple[str, str], _Bucket],
-        roles: dict[tuple[str, str], list[str]],
-    ) -> None:
-        self.revision = revision
-        self.empty = not buckets
-        self._buckets = buckets
-        self._roles = roles
-
-    @classmethod
-    def of(cls, policy: Policy) -> "PolicyIndex":
-        buckets: dict[tuple[str, str], _Bucket] = {}
-        for rule in policy.rules:
-            checked_rule(rule)
-            key = (rule.tenant, rule.subject)
-            bucket = buckets.get(key)
-            if bucket is None:
-                bucket = buckets[key] = _Bucket()
-            bucket.add(rule)
-        roles: dict[tuple[str, str], list[str]] = {}
-        for membership in policy.memberships:
-            checked_membership(membership)
-            roles.setdefault((membership.tenant, membership.member), []).append(membership.role)
-        return cls(policy.revision, buckets, roles)
-
-    def bucket(self, tenant: str, subject: str) -> _Bucket | None:
-        """The subject's rules in exactly this tenant (or `*`), None if it has none."""
-        return self._buckets.get((tenant, subject))
-
-    def paths(self, tenant: str, principal: str, role: str) -> dict[str, tuple[str, ...]]:
-        """Each subject that `principal` counts as in `tenant`, nearest first, with its path."""
-        paths: dict[str, tuple[str, ...]] = {principal: (principal,), role: (principal, role)}
-        level = [principal, role]
-        for _ in range(ROLE_DEPTH_MAX):
-            following: list[str] = []
-            for member in level:
-                for where in (tenant, _ANY_TENANT):
-                    for next_role in self._roles.get((where, member), ()):
-                        if next_role not in paths:
-                            paths[next_role] = (*paths[member], next_role)
-                            following.append(next_role)
-            if not following:
-                break
-            level = following
-        return paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +39,7 @@ class Held:
 class _Source:
     """One subject's rules that count for the caller, how they are reached, and for whom."""
 
-    bucket: _Bucket
+    bucket: Bucket
     path: tuple[str, ...]
     own: bool  # reached from the ticket's own principal, not from the user it acts for
 
@@ -290,7 +171,7 @@ class AccessSet:
             return (target, "user:{acting}", "user:*")
         return (target, f"{kind}:*")
 
-    def _live(self, side: _Side, action: str, patterns: tuple[str, ...]) -> Rule | None:
+    def _live(self, side: Side, action: str, patterns: tuple[str, ...]) -> Rule | None:
         for pattern in patterns:
             for rule in side.get((action, pattern), ()):
                 if rule.until is None or self._now < rule.until:
@@ -352,7 +233,7 @@ def _add_sources(
     sources: list[_Source], index: PolicyIndex, tenant: str, who: tuple[str, str], *, own: bool
 ) -> None:
     for subject, path in index.paths(tenant, *who).items():
-        for where in (tenant, _ANY_TENANT):
+        for where in (tenant, ANY_TENANT):
             bucket = index.bucket(where, subject)
             if bucket is not None:
                 sources.append(_Source(bucket, path, own))

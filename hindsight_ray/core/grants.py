@@ -6,11 +6,12 @@ its name. Support is the least that follows from rules without grantor: two peop
 other's grants alive.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from hindsight_ray.core.access import AccessSet, PolicyIndex, compile_access
-from hindsight_ray.domain.access import Membership, Policy, Revision, Rule
+from hindsight_ray.core.access import AccessSet, compile_access
+from hindsight_ray.core.policy_index import Placed, PolicyIndex
+from hindsight_ray.domain.access import Rule
 from hindsight_ray.domain.caller import Caller
 
 _NEVER = datetime.max.replace(tzinfo=UTC)  # the ticket is not what is asked about here
@@ -30,50 +31,35 @@ def may_give(access: AccessSet, action: str, scope: str, until: datetime | None)
     return True
 
 
-def with_grants(rules: Sequence[Rule], added: Sequence[Rule]) -> tuple[Rule, ...]:
-    """The rules and the added grants. A grantor's newer word on a thing replaces the older."""
-    replaced = {_same(rule) for rule in added}
-    kept = [rule for rule in rules if rule.grantor is None or _same(rule) not in replaced]
-    return (*kept, *added)
+def replaced(grants: Iterable[Placed], added: Sequence[Rule]) -> list[int]:
+    """The places of the grants that these replace: a grantor's newer word on a thing counts."""
+    newer = {_same(rule) for rule in added}
+    return [place for place, rule in grants if _same(rule) in newer]
 
 
 def taken_back(
-    policy: Policy, grants: Iterable[Rule], tenant: str, scope: str, now: datetime
-) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
-    """What stays and what goes when these grants on a scope go, with all that rested on them."""
-    going = set(grants)
-    left = [rule for rule in policy.rules if rule.grantor is None or rule not in going]
-    on_scope = [rule for rule in left if _grant_on(rule, tenant, scope)]
-    if on_scope:
-        near = [rule for rule in left if _concerns(rule, tenant, scope)]
-        going |= set(on_scope) - standing(near, policy.memberships, now)
-    kept: list[Rule] = []
-    ended: list[Rule] = []
-    for rule in policy.rules:
-        (ended if rule.grantor is not None and rule in going else kept).append(rule)
-    return tuple(kept), tuple(ended)
+    index: PolicyIndex, going: Mapping[int, Rule], tenant: str, scope: str, now: datetime
+) -> dict[int, Rule]:
+    """What goes, by place, when these grants on a scope go: they and all that rested on them."""
+    near = index.near(tenant, scope)
+    base = index.over([rule for _, rule in near if rule.grantor is None])
+    left = [(place, rule) for place, rule in index.grants_on(tenant, scope) if place not in going]
+    good = standing(base, [rule for _, rule in left], now)
+    return {**going, **{place: rule for place, rule in left if rule not in good}}
 
 
-def standing(
-    rules: Sequence[Rule], memberships: Sequence[Membership], now: datetime
-) -> frozenset[Rule]:
-    """Those of the grants among `rules` that somebody with the right to give them still gives."""
-    base = [rule for rule in rules if rule.grantor is None]
-    waiting = [rule for rule in rules if rule.grantor is not None]
-    good: list[Rule] = []
+def standing(base: PolicyIndex, grants: Sequence[Rule], now: datetime) -> frozenset[Rule]:
+    """Those of the grants that somebody with the right gives, over `base`, which holds none."""
+    index, waiting, good = base, list(grants), frozenset[Rule]()
     while waiting:
-        index = PolicyIndex.of(
-            Policy.model_construct(
-                revision=Revision(0), rules=(*base, *good), memberships=tuple(memberships)
-            )
-        )
         sets: dict[tuple[str, str | None], AccessSet] = {}
         found = [rule for rule in waiting if _given(rule, index, sets, now)]
         if not found:
             break
-        good.extend(found)
-        waiting = [rule for rule in waiting if rule not in set(found)]
-    return frozenset(good)
+        good |= frozenset(found)
+        index = index.with_rules(found)
+        waiting = [rule for rule in waiting if rule not in good]
+    return good
 
 
 def _given(
@@ -94,15 +80,3 @@ def _grantor(rule: Rule) -> Caller:
 
 def _same(rule: Rule) -> tuple[str, str, str, str, str | None]:
     return (rule.subject, rule.tenant, rule.object, rule.action, rule.grantor)
-
-
-def _grant_on(rule: Rule, tenant: str, scope: str) -> bool:
-    return rule.grantor is not None and rule.tenant == tenant and rule.object == scope
-
-
-def _concerns(rule: Rule, tenant: str, scope: str) -> bool:
-    """Whether the rule can bear on who holds what on the scope."""
-    if rule.tenant not in (tenant, "*"):
-        return False
-    kind = scope.partition(":")[0]
-    return rule.object == scope or rule.object.startswith((f"{kind}:*", f"{kind}:{{"))

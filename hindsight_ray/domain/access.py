@@ -1,5 +1,6 @@
 """Access in values: actions, rules, policies, and decisions that carry why they were taken."""
 
+from dataclasses import dataclass
 from typing import Literal, NewType
 
 from hindsight_ray.domain.base import Value
@@ -52,6 +53,32 @@ class Policy(Value):
     revision: Revision
     rules: tuple[Rule, ...] = ()
     memberships: tuple[Membership, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LineChange:
+    """A line that came into a policy at a place in its order, or went from there."""
+
+    position: int
+    line: Rule | Membership
+    added: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyChange:
+    """How a policy became that of `revision`: for each revision between, the lines that changed."""
+
+    revision: Revision
+    steps: tuple[tuple[LineChange, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedPolicy:
+    """A policy with the place of each of its lines, by which later changes name them."""
+
+    policy: Policy
+    rules_at: tuple[int, ...]
+    memberships_at: tuple[int, ...]
 
 
 class Decision(Value):

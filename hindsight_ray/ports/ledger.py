@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from hindsight_ray.domain.access import Membership, Policy, Rule
+from hindsight_ray.domain.access import Membership, PlacedPolicy, Policy, PolicyChange, Rule
 from hindsight_ray.domain.event import Event, MemoryRef, SequenceGap
 from hindsight_ray.domain.memory import Memory, MemoryStatistics, RevisionNote
 from hindsight_ray.domain.review import Review
@@ -18,13 +18,14 @@ from hindsight_ray.domain.rows import (
     AudienceKey,
     AuditEntry,
     KeywordMatches,
+    Near,
     Offered,
     RecallEntry,
     RowFilter,
     Standing,
 )
 from hindsight_ray.domain.run import Annotation, Outcome, Run, WorkingState
-from hindsight_ray.ports.stored import Vector
+from hindsight_ray.ports.stored import Intent, Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +149,25 @@ class PolicyLog(Protocol):
 
     async def current(self) -> Policy: ...
 
+    async def placed(self) -> PlacedPolicy:
+        """The policy with the places of its lines, by which `change` and `changes` name them."""
+        ...
+
+    async def changes(self, since: int) -> PolicyChange | None:
+        """What came and went after revision `since`; None if that must be read as a whole."""
+        ...
+
     async def replace(
         self, rules: Iterable[Rule], memberships: Iterable[Membership], at: datetime
     ) -> int:
         """Put these rules in force and return the next revision. Grants are rules with grantor."""
+        ...
+
+    async def change(self, removed: Iterable[int], added: Iterable[Rule], at: datetime) -> int:
+        """Take out the rules at these places, put others after all; return the next revision.
+
+        Raises `RevisionConflict` if there is no rule at one of the places.
+        """
         ...
 
     async def add_tenant(self, tenant: str, at: datetime) -> None:
@@ -160,8 +176,8 @@ class PolicyLog(Protocol):
 
     async def tenants(self) -> Sequence[str]: ...
 
-    async def revoke_ticket(self, ticket_id: str, at: datetime) -> int:
-        """End a ticket; returns the revision from which it is refused."""
+    async def revoke_ticket(self, tenant: str, ticket_id: str, at: datetime) -> int:
+        """End a ticket of this tenant; returns the revision from which it is refused."""
         ...
 
 
@@ -265,6 +281,55 @@ class Memories(Protocol):
 
     async def count(self, row_filter: RowFilter) -> int: ...
 
+    async def nearest_of(
+        self, row_filter: RowFilter, vector: Vector, ids: Sequence[str] | None
+    ) -> Sequence[Near]:
+        """Of these, and of all whose store has not been told of them yet, those that pass.
+
+        With their exact similarity as of this unit, nearest first. None for all that pass: exact
+        too, and as slow as there are many.
+        """
+        ...
+
+
+class IntentLog(Protocol):
+    """What was committed here and a memory store apart from the ledger has not been told yet.
+
+    Always empty where the store shares the ledger's transaction.
+    """
+
+    async def opened(self) -> Sequence[Intent]:
+        """Those that this unit has opened."""
+        ...
+
+    async def waiting(self, *, limit: int) -> Sequence[Intent]:
+        """The oldest open ones."""
+        ...
+
+    async def again(self, numbers: Sequence[int]) -> Sequence[Intent]:
+        """These, as far as they are open, as they are now."""
+        ...
+
+    async def count(self) -> int: ...
+
+    async def close(self, numbers: Sequence[int]) -> None: ...
+
+    async def refused(self, number: int, why: str) -> int:
+        """Note that the store would not take it; return how often that has been."""
+        ...
+
+    async def set_aside(self, number: int) -> tuple[bool, Vector | None]:
+        """Try it no more. Whether the revision before may come back, and its vector if another."""
+        ...
+
+    async def place(self, tenant: str) -> str | None:
+        """The tenant's name in the store; None while it holds nothing."""
+        ...
+
+    async def leave_place(self, tenant: str) -> str | None:
+        """Forget the tenant's place and intents: what it writes next goes to a fresh one."""
+        ...
+
 
 class EmbeddingSpaces(Protocol):
     """The one embedding space that a home is pinned to."""
@@ -292,6 +357,7 @@ class Unit(Protocol):
     stats: MemoryStats
     keys: AudienceKeys
     memories: Memories
+    intents: IntentLog
     spaces: EmbeddingSpaces
 
     def step(self) -> AbstractAsyncContextManager[None]:

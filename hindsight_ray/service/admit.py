@@ -82,13 +82,21 @@ async def admit(world: World, unit: Unit, caller: Caller) -> Admitted:
 
 
 async def policy_index(world: World, unit: Unit, revision: int) -> PolicyIndex:
-    """The index of the policy at `revision`, which must be the one that `unit` sees."""
+    """The index of the policy at `revision`, which must be the one that `unit` sees.
+
+    From an earlier one by what changed since, where that is known.
+    """
     index = world.access.index(revision)
     if index is not None:
         return index
-    policy = await unit.policy.current()
+    earlier = world.access.before(revision)
+    change = None if earlier is None else await unit.policy.changes(earlier.revision)
+    whole = await unit.policy.placed() if earlier is None or change is None else None
     try:
-        return PolicyIndex.of(policy)
+        if earlier is not None and change is not None:
+            return earlier.changed(change)
+        assert whole is not None  # noqa: S101 - read just above
+        return PolicyIndex.of(whole.policy, whole.rules_at, whole.memberships_at)
     except Exception as error:  # noqa: BLE001 - whatever goes wrong while deciding is a denial
         raise _undecided(revision, error) from None
 

@@ -67,11 +67,14 @@ async def issue_ticket(world: World, caller: Caller, command: IssueTicket) -> Ti
 
 
 async def revoke_ticket(world: World, caller: Caller, command: RevokeTicket) -> TicketRevoked:
-    """End a ticket before its time. Ending it again changes nothing."""
+    """End a ticket of the caller's tenant before its time. Ending it again changes nothing.
+
+    An id does not say whose it is, so it is ended where the caller administers, and only there.
+    """
     async with world.ledger.writing() as unit:
         admitted = await admit_operator(world, unit, caller)
         name = checked_name(command.ticket_id)
-        revision = await unit.policy.revoke_ticket(name, admitted.now)
+        revision = await unit.policy.revoke_ticket(caller.tenant, name, admitted.now)
         await _note(unit, admitted, "RevokeTicket", f"ticket:{name}")
         return TicketRevoked(ticket_id=name, revision=Revision(revision))
 
@@ -90,7 +93,7 @@ async def load_policy(world: World, caller: Caller, command: LoadPolicy) -> Poli
         _require_operator(admitted)
         before = await unit.policy.current()
         grants = [rule for rule in before.rules if rule.grantor is not None]
-        good = standing([*policy.rules, *grants], policy.memberships, admitted.now)
+        good = standing(PolicyIndex.of(policy), grants, admitted.now)
         kept = [rule for rule in grants if rule in good]
         revision = await unit.policy.replace(
             [*policy.rules, *kept], policy.memberships, admitted.now

@@ -3,16 +3,17 @@
 Once either has returned, its revision is in force for every later call on every process.
 """
 
-from hindsight_ray.core.grants import may_give, taken_back, with_grants
+from hindsight_ray.core.grants import may_give, replaced, taken_back
+from hindsight_ray.core.policy_index import PolicyIndex
 from hindsight_ray.core.policy_text import checked_subject
-from hindsight_ray.domain.access import Policy, Revision, Rule
+from hindsight_ray.domain.access import Revision, Rule
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import Revoke, Share
 from hindsight_ray.domain.receipt import Grant
 from hindsight_ray.domain.scope import GLOBAL
 from hindsight_ray.errors import AccessDenied, InvalidInput, OverQuota
 from hindsight_ray.service import once
-from hindsight_ray.service.admit import Admitted, admit
+from hindsight_ray.service.admit import Admitted, admit, policy_index
 from hindsight_ray.service.noted import note_done
 from hindsight_ray.service.world import World
 
@@ -36,11 +37,12 @@ async def share(world: World, caller: Caller, command: Share) -> Grant:
             return before
         if command.until is not None and command.until <= admitted.now:
             raise InvalidInput(f"`until` {command.until.isoformat()} is over already")
-        policy = await unit.policy.current()
+        index = await policy_index(world, unit, admitted.revision)
         added = _rules(admitted, command)
-        rules = with_grants(policy.rules, added)
-        _check_number(rules, caller.tenant, command.scope)
-        revision = await unit.policy.replace(rules, policy.memberships, admitted.now)
+        grants = index.grants_on(caller.tenant, command.scope)
+        outdated = replaced(grants, added)
+        _check_number(len(grants) - len(outdated) + len(added), command.scope)
+        revision = await unit.policy.change(outdated, added, admitted.now)
         grant = _grant(command.command_id, revision, added)
         await note_done(
             unit, admitted, verb="Share", action="share", scope=command.scope,
@@ -65,13 +67,13 @@ async def revoke(world: World, caller: Caller, command: Revoke) -> Grant:
         before = await once.replayed(unit, caller, command.command_id, command, Grant)
         if before is not None:
             return before
-        policy = await unit.policy.current()
-        named = _named(policy, caller, command, anyones=anyones)
+        index = await policy_index(world, unit, admitted.revision)
+        named = _named(index, caller, command, anyones=anyones)
+        ended, revision = (), admitted.revision
         if named:
-            kept, ended = taken_back(policy, named, caller.tenant, command.scope, admitted.now)
-            revision = await unit.policy.replace(kept, policy.memberships, admitted.now)
-        else:
-            ended, revision = (), policy.revision
+            places = taken_back(index, named, caller.tenant, command.scope, admitted.now)
+            revision = await unit.policy.change(places, (), admitted.now)
+            ended = tuple(places.values())
         grant = _grant(command.command_id, revision, ended)
         await note_done(
             unit, admitted, verb="Revoke", action="administer" if anyones else "share",
@@ -110,23 +112,20 @@ def _rules(admitted: Admitted, command: Share) -> tuple[Rule, ...]:
     )
 
 
-def _named(policy: Policy, caller: Caller, command: Revoke, *, anyones: bool) -> list[Rule]:
-    """The grants that the command means and its caller may end."""
-    return [
-        rule
-        for rule in policy.rules
-        if rule.grantor is not None
-        and (anyones or rule.grantor == caller.principal)
-        and (rule.tenant, rule.object, rule.subject) == (caller.tenant, command.scope, command.to)
+def _named(
+    index: PolicyIndex, caller: Caller, command: Revoke, *, anyones: bool
+) -> dict[int, Rule]:
+    """The grants that the command means and its caller may end, by their places."""
+    return {
+        place: rule
+        for place, rule in index.grants_on(caller.tenant, command.scope)
+        if (anyones or rule.grantor == caller.principal)
+        and rule.subject == command.to
         and (command.actions is None or rule.action in command.actions)
-    ]
+    }
 
 
-def _check_number(rules: tuple[Rule, ...], tenant: str, scope: str) -> None:
-    number = sum(
-        rule.grantor is not None and rule.tenant == tenant and rule.object == scope
-        for rule in rules
-    )
+def _check_number(number: int, scope: str) -> None:
     if number > GRANTS_PER_SCOPE_MAX:
         raise OverQuota(
             f"`{scope}` would have {number} grants; at most {GRANTS_PER_SCOPE_MAX} are kept."

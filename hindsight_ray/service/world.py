@@ -21,26 +21,33 @@ from hindsight_ray.ports import (
 )
 
 _CALLERS_KEPT = 4_096
+_INDEXES_KEPT = 4  # calls that began at an earlier revision still end at it; they share most parts
 
 
 class AccessCache:
-    """Compiled access by caller, and the policy's index, both for one revision at a time.
+    """Compiled access by caller, and the policy's index at the latest revisions.
 
     Holds nothing that decides by itself: every entry is used only at the revision that the same
     transaction has just read from the ledger, and only until its first grant runs out.
     """
 
     def __init__(self) -> None:
-        self._index: PolicyIndex | None = None
+        self._indexes: dict[int, PolicyIndex] = {}  # by revision, the latest few
         self._sets: OrderedDict[Caller, AccessSet] = OrderedDict()
 
     def index(self, revision: int) -> PolicyIndex | None:
         """The index of exactly this revision, or None."""
-        found = self._index
-        return found if found is not None and found.revision == revision else None
+        return self._indexes.get(revision)
+
+    def before(self, revision: int) -> PolicyIndex | None:
+        """The latest index of an earlier revision, to be carried on from there."""
+        earlier = [kept for kept in self._indexes if kept < revision]
+        return self._indexes[max(earlier)] if earlier else None
 
     def keep_index(self, index: PolicyIndex) -> None:
-        self._index = index
+        self._indexes[index.revision] = index
+        while len(self._indexes) > _INDEXES_KEPT:
+            del self._indexes[min(self._indexes)]
 
     def remembered(self, caller: Caller, revision: int, now: datetime) -> AccessSet | None:
         """The caller's access at exactly this revision and time, or None."""

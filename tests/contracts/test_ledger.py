@@ -465,8 +465,8 @@ async def test_a_revoked_ticket_stands_revoked_from_the_revision_that_was_return
         await unit.policy.add_tenant(TENANT, START)
         before = await unit.policy.standing(TENANT, "t1")
         assert (before.revision, before.tenant_known, before.ticket_revoked) == (0, True, False)
-        revision = await unit.policy.revoke_ticket("t1", START)
-        assert await unit.policy.revoke_ticket("t1", START) == revision
+        revision = await unit.policy.revoke_ticket(TENANT, "t1", START)
+        assert await unit.policy.revoke_ticket(TENANT, "t1", START) == revision
     async with ledger.reading() as unit:
         after = await unit.policy.standing(TENANT, "t1")
         assert (after.revision, after.ticket_revoked) == (revision, True)

@@ -335,7 +335,7 @@ async def test_a_batch_sent_after_its_ticket_was_revoked_is_refused(home: Staged
     run = await begun(home, token)
     caller = await home.world.tickets.verify(token, home.clock.now())
     async with home.world.ledger.writing() as unit:
-        await unit.policy.revoke_ticket(caller.ticket_id, home.clock.now())
+        await unit.policy.revoke_ticket(caller.tenant, caller.ticket_id, home.clock.now())
     with pytest.raises(InvalidTicket):
         await record(home, token, run, event(home, run, 0))
 

@@ -1,12 +1,14 @@
 """Grants stand as long as their grantor may give them."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hindsight_ray.adapters.policy.profiles import shipped_text
-from hindsight_ray.core.grants import standing, taken_back, with_grants
+from hindsight_ray.core.grants import replaced, standing, taken_back
+from hindsight_ray.core.policy_index import PolicyIndex
 from hindsight_ray.core.policy_text import parse_policy
 from hindsight_ray.domain.access import Policy, Revision, Rule
 from tests.worlds import START
@@ -38,10 +40,25 @@ def _policy(*grants: Rule) -> Policy:
 
 
 def _ended(policy: Policy, *grants: Rule) -> set[Rule]:
-    kept, ended = taken_back(policy, grants, "acme", SCOPE, START)
-    assert set(kept) | set(ended) == set(policy.rules)
-    assert not set(kept) & set(ended)
-    return set(ended)
+    ended = _taken_back(policy, grants)
+    assert ended <= set(policy.rules)
+    return ended
+
+
+def _taken_back(policy: Policy, grants: Iterable[Rule]) -> set[Rule]:
+    going = {policy.rules.index(rule): rule for rule in grants}
+    ended = taken_back(PolicyIndex.of(policy), going, "acme", SCOPE, START)
+    assert all(policy.rules[place] == rule for place, rule in ended.items())
+    return set(ended.values())
+
+
+def _standing(rules: Iterable[Rule]) -> frozenset[Rule]:
+    base = Policy(
+        revision=Revision(1),
+        rules=tuple(rule for rule in rules if rule.grantor is None),
+        memberships=PROFILE.memberships,
+    )
+    return standing(PolicyIndex.of(base), [rule for rule in rules if rule.grantor], START)
 
 
 def test_taking_back_a_right_takes_back_what_was_given_in_its_name() -> None:
@@ -92,13 +109,14 @@ def test_a_newer_word_of_the_same_grantor_replaces_the_older() -> None:
     old = _grant("user:alice", "agent:b", "read")
     new = _grant("user:alice", "agent:b", "read", START + timedelta(hours=1))
     other = _grant("agent:operator", "agent:b", "read")
-    assert with_grants((old, other), (new,)) == (other, new)
+    assert replaced([(5, old), (9, other)], (new,)) == [5]
 
 
 def test_a_rule_of_the_file_is_never_replaced_by_a_grant() -> None:
     rule = _grant("user:alice", "agent:b", "read").model_copy(update={"grantor": None})
     grant = _grant("user:alice", "agent:b", "read")
-    assert with_grants((rule,), (grant,)) == (rule, grant)
+    index = PolicyIndex.of(_policy(rule))
+    assert replaced(index.grants_on("acme", SCOPE), (grant,)) == []
 
 
 _principals = st.sampled_from(("user:alice", "agent:b", "agent:c", "agent:d", "agent:operator"))
@@ -117,10 +135,10 @@ def test_after_taking_back_only_standing_grants_are_left(
     grants: list[Rule], data: st.DataObject
 ) -> None:
     policy = _policy(*grants)
-    good = standing(policy.rules, policy.memberships, START)
+    good = _standing(policy.rules)
     start = _policy(*[grant for grant in grants if grant in good])
     named = data.draw(st.lists(st.sampled_from(sorted(good, key=repr)), max_size=2)) if good else []
-    kept, ended = taken_back(start, named, "acme", SCOPE, START)
-    assert set(named) <= set(ended)
-    left = [rule for rule in kept if rule.grantor is not None]
-    assert set(left) == standing(kept, policy.memberships, START)
+    ended = _taken_back(start, named)
+    assert set(named) <= ended
+    kept = [rule for rule in start.rules if rule not in ended]
+    assert {rule for rule in kept if rule.grantor is not None} == _standing(kept)

@@ -267,3 +267,14 @@ async def test_grants_outlive_a_load_unless_their_grantor_may_give_them_no_longe
     loaded = await load_policy(home.world, operator, LoadPolicy(text=denied))
     assert (loaded.grants, loaded.grants_ended) == (0, 1)
     assert not await _may(home, helper, "read", "user:alice")
+
+
+@pytest.mark.covers("G2.tickets_by_tenant")
+async def test_who_administers_one_tenant_ends_no_ticket_of_another(home: Staged) -> None:
+    boss, there = await home.caller(agent="boss"), await home.caller(tenant="globex", user="gina")
+    await revoke_ticket(home.world, boss, RevokeTicket(ticket_id=there.ticket_id))
+    assert await _may(home, there, "read", "user:gina")
+    operator = await home.caller(tenant="globex", agent="operator")
+    await revoke_ticket(home.world, operator, RevokeTicket(ticket_id=there.ticket_id))
+    with pytest.raises(InvalidTicket):
+        await _may(home, there, "read", "user:gina")

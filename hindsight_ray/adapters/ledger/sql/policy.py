@@ -1,23 +1,44 @@
-"""The policy in force and its revision, the tenants there are, the tickets that were ended."""
+"""The policy in force and its revision, the tenants there are, the tickets that were ended.
 
+Each line of the policy has a place in its order, with room between for later ones, and every
+revision leaves in the journal which lines came and went. So whoever knows the policy at an earlier
+revision reads what changed since and not a hundred thousand lines again.
+"""
+
+import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from pydantic import TypeAdapter
-from sqlalchemy import bindparam, delete, exists, literal, select
+from sqlalchemy import bindparam, delete, exists, func, literal, select
 from sqlalchemy.engine import Connection
 
 from hindsight_ray.adapters.ledger.sql import dialect
 from hindsight_ray.adapters.ledger.sql.connection import Work
+from hindsight_ray.adapters.ledger.sql.policy_lines import Line, Moved, placed_anew
 from hindsight_ray.adapters.ledger.sql.schema import (
     micros,
+    policy_journal,
     policy_lines,
     policy_state,
     revoked_tickets,
     tenants,
 )
-from hindsight_ray.domain.access import Membership, Policy, Revision, Rule
+from hindsight_ray.domain.access import (
+    LineChange,
+    Membership,
+    PlacedPolicy,
+    Policy,
+    PolicyChange,
+    Revision,
+    Rule,
+)
 from hindsight_ray.domain.rows import Standing
+from hindsight_ray.errors import RevisionConflict
+
+JOURNAL_REVISIONS_MAX = 1_024  # whoever is further behind reads the whole policy
+JOURNAL_LINES_MAX = 5_000  # of one revision; a larger change is read as a whole policy
+GAP = 1 << 20  # room between the places of two lines
 
 _RULES = TypeAdapter(tuple[Rule, ...])
 _MEMBERSHIPS = TypeAdapter(tuple[Membership, ...])
@@ -26,12 +47,20 @@ _REVISION = select(policy_state.c.revision).where(policy_state.c.number == 1)
 _STANDING = select(
     _REVISION.scalar_subquery(),
     exists().where(tenants.c.tenant == bindparam("tenant")),
-    exists().where(revoked_tickets.c.ticket_id == bindparam("ticket_id")),
+    exists().where(
+        revoked_tickets.c.tenant == bindparam("tenant"),
+        revoked_tickets.c.ticket_id == bindparam("ticket_id"),
+    ),
 )
 _LINES = (
-    select(policy_lines.c.record)
+    select(policy_lines.c.position, policy_lines.c.record)
     .where(policy_lines.c.kind == bindparam("kind"))
     .order_by(policy_lines.c.position)
+)
+_JOURNAL = (
+    select(policy_journal.c.lines)
+    .where(policy_journal.c.revision > bindparam("since"))
+    .order_by(policy_journal.c.revision)
 )
 
 
@@ -46,7 +75,13 @@ class SqlPolicy:
         return await self._work.do(_standing, tenant, ticket_id, settled)
 
     async def current(self) -> Policy:
-        return await self._work.do(_current)
+        return (await self._work.do(_placed)).policy
+
+    async def placed(self) -> PlacedPolicy:
+        return await self._work.do(_placed)
+
+    async def changes(self, since: int) -> PolicyChange | None:
+        return await self._work.do(_changes, since)
 
     async def replace(
         self, rules: Iterable[Rule], memberships: Iterable[Membership], at: datetime
@@ -59,15 +94,20 @@ class SqlPolicy:
             [membership.model_dump_json() for membership in memberships],
         )
 
+    async def change(self, removed: Iterable[int], added: Iterable[Rule], at: datetime) -> int:
+        self._work.changed_policy = True
+        records = [rule.model_dump_json() for rule in added]
+        return await self._work.do(_change, at, sorted(set(removed)), records)
+
     async def add_tenant(self, tenant: str, at: datetime) -> None:
         await self._work.do(_add_tenant, tenant, at)
 
     async def tenants(self) -> Sequence[str]:
         return await self._work.do(_tenants)
 
-    async def revoke_ticket(self, ticket_id: str, at: datetime) -> int:
+    async def revoke_ticket(self, tenant: str, ticket_id: str, at: datetime) -> int:
         self._work.changed_policy = True
-        return await self._work.do(_revoke_ticket, ticket_id, at)
+        return await self._work.do(_revoke_ticket, tenant, ticket_id, at)
 
 
 def _standing(connection: Connection, tenant: str, ticket_id: str, settled: bool) -> Standing:
@@ -81,50 +121,105 @@ def _standing(connection: Connection, tenant: str, ticket_id: str, settled: bool
     )
 
 
-def _current(connection: Connection) -> Policy:
+def _placed(connection: Connection) -> PlacedPolicy:
     revision = connection.execute(_REVISION).scalar_one_or_none()
-    return Policy(
-        revision=Revision(revision or 0),
-        rules=_RULES.validate_json(_array(_lines(connection, "rule"))),
-        memberships=_MEMBERSHIPS.validate_json(_array(_lines(connection, "membership"))),
+    rules, memberships = _lines(connection, "rule"), _lines(connection, "membership")
+    return PlacedPolicy(
+        policy=Policy(
+            revision=Revision(revision or 0),
+            rules=_RULES.validate_json(_array(rules)),
+            memberships=_MEMBERSHIPS.validate_json(_array(memberships)),
+        ),
+        rules_at=tuple(position for position, _ in rules),
+        memberships_at=tuple(position for position, _ in memberships),
     )
 
 
-def _lines(connection: Connection, kind: str) -> list[str]:
-    return list(connection.execute(_LINES, {"kind": kind}).scalars())
+def _changes(connection: Connection, since: int) -> PolicyChange | None:
+    revision = connection.execute(_REVISION).scalar_one_or_none() or 0
+    found = list(connection.execute(_JOURNAL, {"since": since}).scalars())
+    if since > revision or len(found) != revision - since or None in found:
+        return None
+    return PolicyChange(
+        revision=Revision(revision),
+        steps=tuple(tuple(map(_line_change, json.loads(lines or "[]"))) for lines in found),
+    )
 
 
-def _array(records: Sequence[str]) -> str:
-    return f"[{','.join(records)}]"
+def _line_change(moved: tuple[str, int, bool, str]) -> LineChange:
+    kind, position, added, record = moved
+    line = (Rule if kind == "rule" else Membership).model_validate_json(record)
+    return LineChange(position=position, line=line, added=added)
+
+
+def _lines(connection: Connection, kind: str) -> list[Line]:
+    return dialect.plain_rows(connection.execute(_LINES, {"kind": kind}))
+
+
+def _array(lines: Sequence[Line]) -> str:
+    return f"[{','.join(record for _, record in lines)}]"
 
 
 def _replace(connection: Connection, at: datetime, rules: list[str], memberships: list[str]) -> int:
-    _replace_lines(connection, "rule", rules)
-    _replace_lines(connection, "membership", memberships)
-    return _next_revision(connection, at)
+    moved: list[Moved] | None = []
+    for kind, records in (("rule", rules), ("membership", memberships)):
+        known = _lines(connection, kind)
+        placed = placed_anew(known, records, GAP)
+        if placed is None:
+            connection.execute(delete(policy_lines).where(policy_lines.c.kind == kind))
+            _insert(connection, kind, [(GAP * (1 + n), r) for n, r in enumerate(records)])
+            moved = None
+            continue
+        gone, come = placed
+        _delete(connection, kind, [position for position, _ in gone])
+        _insert(connection, kind, come)
+        if moved is not None:
+            moved += [(kind, position, False, record) for position, record in gone]
+            moved += [(kind, position, True, record) for position, record in come]
+    return _next_revision(connection, at, moved)
 
 
-def _replace_lines(connection: Connection, kind: str, records: list[str]) -> None:
-    """Only from the first line that differs, so that a grant at the end costs one row."""
-    known = _lines(connection, kind)
-    same = 0
-    for old, new in zip(known, records, strict=False):
-        if old != new:
-            break
-        same += 1
-    if same < len(known):
-        connection.execute(
-            delete(policy_lines).where(policy_lines.c.kind == kind, policy_lines.c.position >= same)
-        )
+def _change(connection: Connection, at: datetime, removed: list[int], records: list[str]) -> int:
+    """Take out the rules at these places and put new ones after all others."""
+    gone: list[Line] = []
+    for position in removed:
+        where = (policy_lines.c.kind == "rule") & (policy_lines.c.position == position)
+        record = connection.execute(select(policy_lines.c.record).where(where)).scalar_one_or_none()
+        if record is None:
+            raise RevisionConflict(f"`policy` has no rule at {position} any more; ask again")
+        connection.execute(delete(policy_lines).where(where))
+        gone.append((position, record))
+    last = connection.execute(
+        select(func.max(policy_lines.c.position)).where(policy_lines.c.kind == "rule")
+    ).scalar_one_or_none()
+    come = [((last or 0) + GAP * (1 + n), record) for n, record in enumerate(records)]
+    _insert(connection, "rule", come)
+    moved: list[Moved] = [("rule", position, False, record) for position, record in gone]
+    moved += [("rule", position, True, record) for position, record in come]
+    return _next_revision(connection, at, moved)
+
+
+def _insert(connection: Connection, kind: str, lines: Sequence[Line]) -> None:
     dialect.insert_rows(
         connection,
         policy_lines,
         ("kind", "position", "record"),
-        [(kind, same + index, record) for index, record in enumerate(records[same:])],
+        [(kind, position, record) for position, record in lines],
     )
 
 
-def _next_revision(connection: Connection, at: datetime) -> int:
+def _delete(connection: Connection, kind: str, positions: Sequence[int]) -> None:
+    if positions:
+        connection.execute(
+            delete(policy_lines).where(
+                policy_lines.c.kind == kind, policy_lines.c.position == bindparam("at_position")
+            ),
+            [{"at_position": position} for position in positions],
+        )
+
+
+def _next_revision(connection: Connection, at: datetime, moved: Sequence[Moved] | None) -> int:
+    """The next revision, with what it changed in the journal; None for a policy put anew."""
     put = dialect.upsert(policy_state)
     connection.execute(
         put.on_conflict_do_update(
@@ -133,7 +228,14 @@ def _next_revision(connection: Connection, at: datetime) -> int:
         ),
         {"number": 1, "revision": 1, "at": micros(at)},
     )
-    return connection.execute(_REVISION).scalar_one()
+    revision = connection.execute(_REVISION).scalar_one()
+    whole = moved is None or len(moved) > JOURNAL_LINES_MAX
+    lines = None if whole else json.dumps(moved, separators=(",", ":"))
+    connection.execute(policy_journal.insert(), {"revision": revision, "lines": lines})
+    connection.execute(
+        delete(policy_journal).where(policy_journal.c.revision <= revision - JOURNAL_REVISIONS_MAX)
+    )
+    return revision
 
 
 def _add_tenant(connection: Connection, tenant: str, at: datetime) -> None:
@@ -146,12 +248,12 @@ def _tenants(connection: Connection) -> list[str]:
     return list(connection.execute(select(tenants.c.tenant).order_by(tenants.c.tenant)).scalars())
 
 
-def _revoke_ticket(connection: Connection, ticket_id: str, at: datetime) -> int:
+def _revoke_ticket(connection: Connection, tenant: str, ticket_id: str, at: datetime) -> int:
     """A second time changes nothing and names the revision in force."""
     done = connection.execute(
         dialect.upsert(revoked_tickets).on_conflict_do_nothing(),
-        {"ticket_id": ticket_id, "at": micros(at)},
+        {"tenant": tenant, "ticket_id": ticket_id, "at": micros(at)},
     )
     if done.rowcount == 0:
         return connection.execute(_REVISION).scalar_one_or_none() or 0
-    return _next_revision(connection, at)
+    return _next_revision(connection, at, [])

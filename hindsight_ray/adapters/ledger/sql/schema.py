@@ -188,9 +188,22 @@ policy_lines = Table(
     _text("record"),
 )
 
+policy_journal = Table(
+    "policy_journal",
+    metadata,
+    _big("revision", key=True),
+    _text("lines", null=True),  # what came and went; None where the policy was put anew
+)
+
 tenants = Table("tenants", metadata, _text("tenant", key=True), _big("at"))
 
-revoked_tickets = Table("revoked_tickets", metadata, _text("ticket_id", key=True), _big("at"))
+revoked_tickets = Table(
+    "revoked_tickets",
+    metadata,
+    _text("tenant", key=True),  # so that nobody ends another tenant's ticket
+    _text("ticket_id", key=True),
+    _big("at"),
+)
 
 audit = Table(
     "audit",
@@ -296,6 +309,25 @@ memory_sources = Table(
 memory_vectors = Table(
     "memory_vectors", metadata, _big("memory", key=True), Column("vector", LargeBinary)
 )
+
+# Of a memory store apart from this database: what it has still to be told, and its own names.
+intents = Table(
+    "intents",
+    metadata,
+    _number(),
+    _text("tenant"),
+    _big("memory"),
+    _big("revision"),
+    _text("kind"),  # `put`, `drop`, or `aside` for what the store would not take
+    _big("at"),
+    _big("attempts"),
+    _text("reason", null=True),
+    Column("previous", LargeBinary),  # vector of the revision before, where the text has changed
+    Index("intents_by_memory", "tenant", "memory"),
+    sqlite_autoincrement=True,
+)
+
+places = Table("places", metadata, _text("tenant", key=True), _text("place"))
 
 terms = Table(
     "terms",
