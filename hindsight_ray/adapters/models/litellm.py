@@ -90,8 +90,8 @@ def _imported() -> _Litellm:
     with _importing:
         os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
         module = importlib.import_module("litellm")
-        module.telemetry = False
-        module.suppress_debug_info = True  # it prints on standard output, where answers go
+        # It prints advice on standard output, where answers go.
+        module.__dict__.update(telemetry=False, suppress_debug_info=True)
         return cast("_Litellm", module)
 
 
