@@ -174,10 +174,16 @@ class RunRecorder:
         return event_id
 
     def state(
-        self, text: str, *, causes: Causes = (), edge_evidence: EdgeEvidence = "declared"
+        self,
+        text: str,
+        *,
+        causes: Causes = (),
+        edge_evidence: EdgeEvidence = "declared",
+        state_digest: str = "",
     ) -> EventUuid:
-        """Record where things stand."""
-        return self._own("state", text, causes=causes, edge_evidence=edge_evidence)
+        """Record where things stand; `state_digest` lets a replay show that it stands there too."""
+        more = {"causes": causes, "edge_evidence": edge_evidence, "state_digest": state_digest}
+        return self._own("state", text, **more)
 
     def snapshot(
         self,

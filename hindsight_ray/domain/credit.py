@@ -2,11 +2,17 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from hindsight_ray.domain.base import Value
 from hindsight_ray.domain.ids import RunId
+from hindsight_ray.domain.text import Moment, Short
 
 EvidenceClass = Literal["replayed", "statistical", "structural", "opinion"]
 TargetKind = Literal["event", "agent", "memory"]
+Effect = Literal["useful", "harmful", "idle", "unclear"]
+CREDITS_MAX = 1_000
+IDLE_WITHIN = 0.02  # an interval this near to zero is that of something without effect
 
 
 class Target(Value):
@@ -28,6 +34,15 @@ class Credit(Value):
     evidence: EvidenceClass
     evaluations: int = 0
     residual: float = 0.0  # what efficiency lacks: outcome less the sum of all shares
+
+    @property
+    def effect(self) -> Effect:
+        """What the interval says: it helped, it harmed, it did nothing, or one cannot tell."""
+        if self.low > 0:
+            return "useful"
+        if self.high < 0:
+            return "harmful"
+        return "idle" if max(-self.low, self.high) <= IDLE_WITHIN else "unclear"
 
 
 class Abstained(Value):
@@ -56,13 +71,39 @@ class Coverage(Value):
 
 
 class Attribution(Value):
-    """The credits of one run under one method, or its abstention; flags name suspect steps."""
+    """The credits of one run under one method, or its abstention; flags name suspect steps.
+
+    On the scale `share`, `outcome` = `baseline` + the sum of `credits` + their residual, where
+    `baseline` is the mean outcome with every player replaced (none: 0). A `score` only orders its
+    targets. `beside` holds credits of other games over the same outcome, each naming its method;
+    they are no part of that sum.
+    """
 
     run_id: RunId
     outcome: float | None
-    method: str
-    credits: tuple[Credit, ...] = ()
+    method: Short
+    credits: tuple[Credit, ...] = Field(default=(), max_length=CREDITS_MAX)
     abstained: Abstained | None = None
     coverage: Coverage | None = None
     suspects: tuple[Target, ...] = ()  # flagged steps with no flagged ancestor
     memories: tuple[Target, ...] = ()  # used within the slice; only those the reader may read
+    scale: Literal["share", "score"] = "share"
+    baseline: float | None = None
+    policy: str = ""  # the declared baseline that re-decided
+    evaluations: int = Field(default=0, ge=0)  # replays spent, those taken from the cache included
+    beside: tuple[Credit, ...] = Field(default=(), max_length=CREDITS_MAX)
+
+
+class Credited(Value):
+    """An attribution as it is kept: of which group of runs, by whom, when.
+
+    `group` is the run, or for comparisons the task that the runs share. `counts` is whether it
+    moves the utility of memories: the outcome is by an evaluator who took no part, and so is this.
+    """
+
+    group: str
+    by: str
+    at: Moment
+    counts: bool
+    why_not: str = ""  # why it does not count
+    attribution: Attribution

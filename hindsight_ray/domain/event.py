@@ -66,6 +66,7 @@ class Event(Value):
     seed: int | None = None
     tokens: int | None = Field(default=None, ge=0)
     truncated: bool = False  # the summary was cut to its limit
+    state_digest: str = Field(default="", max_length=128)  # of a simulation's state just before
 
 
 class SequenceGap(Value):

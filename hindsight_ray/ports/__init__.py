@@ -1,5 +1,8 @@
 """The small interfaces that services rest on. Every method is mandatory, every one async."""
 
+from hindsight_ray.ports.credits import (
+    CreditLog,
+)
 from hindsight_ray.ports.ledger import (
     Appended,
     AudienceKeys,
@@ -25,8 +28,12 @@ from hindsight_ray.ports.outside import (
     MemoryStore,
     PolicyEngine,
     Purpose,
-    TaskRunner,
     Tickets,
+)
+from hindsight_ray.ports.replaying import (
+    Done,
+    Evaluations,
+    TaskRunner,
 )
 from hindsight_ray.ports.stored import (
     Vector,
@@ -39,8 +46,11 @@ __all__ = [
     "Background",
     "Clock",
     "CommandLog",
+    "CreditLog",
+    "Done",
     "Embedder",
     "EmbeddingSpaces",
+    "Evaluations",
     "IdSource",
     "LayerLog",
     "Ledger",

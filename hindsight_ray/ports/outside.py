@@ -2,16 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Literal, Protocol
 
 from hindsight_ray.domain.access import Action, Policy
 from hindsight_ray.domain.caller import Caller, Ticket, TicketRequest
 from hindsight_ray.domain.rows import EmbeddingSpace, Near, RowFilter
 from hindsight_ray.ports.ledger import Unit
 from hindsight_ray.ports.stored import Vector
-
-T = TypeVar("T")
-
 
 class MemoryStore(Protocol):
     """Vectors and their search. The ledger says which revision counts; rows are re-checked."""
@@ -79,12 +76,6 @@ class IdSource(Protocol):
     def token(self) -> str:
         """32 random hex digits."""
         ...
-
-
-class TaskRunner(Protocol):
-    """Runs independent pure jobs, here or on a cluster; results in the order of the inputs."""
-
-    async def map(self, job: Callable[[Any], T], inputs: Sequence[Any]) -> Sequence[T]: ...
 
 
 Background = Callable[[Awaitable[None]], None]  # starts a job that the home awaits when closing
