@@ -73,6 +73,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "G5.tickets": _R("forged, expired and foreign tickets are refused alike", "G5"),
     "G5.agree": _R("enforce, compiled access, row filter and explain always agree", "G5"),
     "G5.carried": _R("a policy carried on by its changes is the policy read as a whole", "G5"),
+    "G5.carried": _R("access carried to a new revision is what building it anew gives", "G5"),
     "G5.profile": _R("the default profile gives each role exactly what its scenarios say", "G5"),
     # G6 every answer explains itself
     "G6.score": _R("a hit's contributions sum to its score", "G6"),

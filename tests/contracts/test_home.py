@@ -36,6 +36,7 @@ def _end(process: "subprocess.Popen[str]") -> None:
     process.communicate()
 
 
+@pytest.mark.covers("home.shared")
 def test_embedded_processes_share_a_home(tmp_path: Path) -> None:
     other = _holder(tmp_path)
     try:

@@ -28,6 +28,7 @@ def figures() -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.covers("demo")
 @pytest.mark.timeout(320)
 def test_the_second_session_does_better_because_it_recalls(figures: dict[str, Any]) -> None:
     first = figures["incidents"]["alice_first"]
