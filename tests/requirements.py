@@ -73,7 +73,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     "G5.tickets": _R("forged, expired and foreign tickets are refused alike", "G5"),
     "G5.agree": _R("enforce, compiled access, row filter and explain always agree", "G5"),
     "G5.carried": _R("a policy carried on by its changes is the policy read as a whole", "G5"),
-    "G5.carried": _R("access carried to a new revision is what building it anew gives", "G5"),
     "G5.profile": _R("the default profile gives each role exactly what its scenarios say", "G5"),
     # G6 every answer explains itself
     "G6.score": _R("a hit's contributions sum to its score", "G6"),
@@ -111,9 +110,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "import.formats": _R("message lists and multi-agent logs become runs", _WORK),
     "import.untrusted": _R("what an untrusted log teaches is quarantined", _WORK),
     # Attribution
-    "credit.exact": _R(
-        "Shapley, Banzhaf and Owen values equal two other implementations", _CREDIT
-    ),
+    "credit.exact": _R("Shapley, Banzhaf and Owen values equal two other implementations", _CREDIT),
     "credit.intervals": _R("sampled 95 % intervals hold the truth 93 to 98 % of the time", _CREDIT),
     "credit.abstains": _R("too few runs, evaluations or effects: no number, a reason", _CREDIT),
     "credit.utility": _R("opinion and structure move no memory's utility", _CREDIT),
