@@ -54,6 +54,19 @@ def provenance(trajectory: Trajectory, memories: Mapping[MemoryRef, str]) -> Att
     return base.model_copy(update={"credits": shares})
 
 
+def may_have_led(trajectory: Trajectory) -> tuple[Event, ...]:
+    """The decisions that may have led to the outcome: those of the slice, or every one where an
+    edge may be missing or the causes run in a circle."""
+    steps = Steps(trajectory.events)
+    decisions = tuple(event for event in steps.events if event.kind == "decision")
+    if steps.has_cycle():
+        return decisions
+    behind = steps.ancestors(_ends(steps))
+    if not _coverage(trajectory, steps, len(behind)).complete:
+        return decisions
+    return tuple(event for event in decisions if event.event_id in behind)
+
+
 def ruling_outcome(outcomes: tuple[Outcome, ...]) -> Outcome | None:
     """The outcome that counts: the latest by an evaluator who took no part, else the latest."""
     latest = sorted(outcomes, key=lambda outcome: outcome.at)
