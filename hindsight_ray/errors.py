@@ -22,9 +22,7 @@ class HindsightError(Exception):
         return (_rebuilt, (type(self), self.message, self.details))
 
 
-def _rebuilt(
-    kind: type[HindsightError], message: str, details: dict[str, Any]
-) -> HindsightError:
+def _rebuilt(kind: type[HindsightError], message: str, details: dict[str, Any]) -> HindsightError:
     return kind(message, **details)
 
 
@@ -110,6 +108,10 @@ class HomeInvalid(HindsightError):
 
 class Unavailable(HindsightError):
     """A store, a model or the deployment cannot be reached; nothing was acknowledged."""
+
+
+class StoreRefused(HindsightError):
+    """The memory store will not take an object as it is; `details["reasons"]` says why, by id."""
 
 
 class StorageFailed(HindsightError):

@@ -9,6 +9,7 @@ from hindsight_ray.ports.ledger import (
     AuditLog,
     CommandLog,
     EmbeddingSpaces,
+    IntentLog,
     LayerLog,
     Ledger,
     Memories,
@@ -35,9 +36,7 @@ from hindsight_ray.ports.replaying import (
     Evaluations,
     TaskRunner,
 )
-from hindsight_ray.ports.stored import (
-    Vector,
-)
+from hindsight_ray.ports.stored import Intent, Placed, StoredObject, Vector
 
 __all__ = [
     "Appended",
@@ -52,18 +51,22 @@ __all__ = [
     "EmbeddingSpaces",
     "Evaluations",
     "IdSource",
+    "Intent",
+    "IntentLog",
     "LayerLog",
     "Ledger",
     "Memories",
     "MemoryStats",
     "MemoryStore",
     "OutcomeLog",
+    "Placed",
     "PolicyEngine",
     "PolicyLog",
     "Purpose",
     "RecallLog",
     "ReviewLog",
     "RunLog",
+    "StoredObject",
     "TaskRunner",
     "Tickets",
     "Unit",

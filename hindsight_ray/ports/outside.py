@@ -6,17 +6,50 @@ from typing import Literal, Protocol
 
 from hindsight_ray.domain.access import Action, Policy
 from hindsight_ray.domain.caller import Caller, Ticket, TicketRequest
+from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.rows import EmbeddingSpace, Near, RowFilter
 from hindsight_ray.ports.ledger import Unit
-from hindsight_ray.ports.stored import Vector
+from hindsight_ray.ports.stored import Placed, StoredObject, Vector
+
 
 class MemoryStore(Protocol):
-    """Vectors and their search. The ledger says which revision counts; rows are re-checked."""
+    """Vectors and their search. The ledger says which revision counts; rows are re-checked.
+
+    A store whose vectors lie in the ledger's own database commits with it (`shares_ledger`): it
+    has nothing to be told, and its `put` and `delete` do nothing.
+    """
+
+    @property
+    def shares_ledger(self) -> bool: ...
+
+    async def check(self) -> None:
+        """Raises `Unavailable`, naming address and remedy, if the store would take nothing now."""
+        ...
 
     async def nearest(
         self, unit: Unit, row_filter: RowFilter, vector: Vector, *, limit: int
     ) -> Sequence[Near]:
         """The `limit` nearest current rows that pass the filter, by cosine, nearest first."""
+        ...
+
+    async def put(self, objects: Sequence[StoredObject]) -> None:
+        """Make these objects searched; again changes nothing.
+
+        Raises `Unavailable`, or `StoreRefused` for objects that it will never take, having put the
+        others.
+        """
+        ...
+
+    async def delete(self, gone: Sequence[Placed]) -> None:
+        """Take these objects away; what is not there is no matter."""
+        ...
+
+    async def held(self, place: str) -> Sequence[MemoryRef]:
+        """Every object of a place, for sweeping what nobody counts."""
+        ...
+
+    async def leave(self, place: str) -> None:
+        """Delete a place with all that is in it."""
         ...
 
     async def close(self) -> None: ...

@@ -10,7 +10,6 @@ import numpy as np
 from sqlalchemy.engine import Connection
 
 from hindsight_ray.adapters.ledger.sql.columns import Ints, View
-from hindsight_ray.adapters.ledger.sql.keys import pinned_space
 from hindsight_ray.adapters.ledger.sql.ledger import SqlUnit
 from hindsight_ray.adapters.ledger.sql.memories import unit_vector
 from hindsight_ray.adapters.ledger.sql.rows import KnownRows
@@ -18,14 +17,21 @@ from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.rows import Near, RowFilter
 from hindsight_ray.errors import InvalidVector
-from hindsight_ray.ports import Unit, Vector
+from hindsight_ray.ports import Placed, StoredObject, Unit, Vector
 
 _ROUNDING = 1e-5  # more than the float32 products of one pair differ by, in whichever place
 _GATHER_BELOW = 0.3  # share of rows under which copying them costs less than multiplying all
 
 
 class EmbeddedStore:
-    """`MemoryStore` over the vectors in the ledger's database."""
+    """`MemoryStore` over the vectors in the ledger's database: it has nothing to be told."""
+
+    @property
+    def shares_ledger(self) -> bool:
+        return True
+
+    async def check(self) -> None:
+        """The ledger itself says whether it takes anything."""
 
     async def nearest(
         self, unit: Unit, row_filter: RowFilter, vector: Vector, *, limit: int
@@ -45,6 +51,18 @@ class EmbeddedStore:
             private=unit.work.changed_memories,
         )
 
+    async def put(self, objects: Sequence[StoredObject]) -> None:
+        """Committed with the ledger already."""
+
+    async def delete(self, gone: Sequence[Placed]) -> None:
+        """Likewise."""
+
+    async def held(self, place: str) -> Sequence[MemoryRef]:  # noqa: ARG002 - it has no places
+        return ()
+
+    async def leave(self, place: str) -> None:
+        """There are no places here."""
+
     async def close(self) -> None:
         """Nothing is held here: the ledger owns the file."""
 
@@ -58,16 +76,16 @@ def _nearest(
     limit: int,
     private: bool,
 ) -> list[Near]:
-    pinned = pinned_space(connection)
-    if pinned is None:
-        return []
-    if len(asked) != pinned[1]:
-        raise InvalidVector(
-            f"`vector` has {len(asked)} numbers; this home's space has {pinned[1]}",
-            dimension=pinned[1],
-        )
     found: list[Near] = []
     for part in known.passing(connection, row_filter, private=private):
+        dimension = part.view.matrix.shape[1]
+        if dimension == 0:  # no vector has been put yet
+            continue
+        if len(asked) != dimension:
+            raise InvalidVector(
+                f"`vector` has {len(asked)} numbers; this home's space has {dimension}",
+                dimension=dimension,
+            )
         found += _best(part.view, np.flatnonzero(part.mask), asked, limit)
     found.sort(key=lambda near: (-near.similarity, near.ref.id))
     return found[:limit]

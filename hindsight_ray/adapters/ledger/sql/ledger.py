@@ -9,6 +9,7 @@ from sqlalchemy.engine import Connection
 
 from hindsight_ray import ports
 from hindsight_ray.adapters.ledger.sql import dialect
+from hindsight_ray.adapters.ledger.sql.apart import MemoriesApart, SqlIntents
 from hindsight_ray.adapters.ledger.sql.commands import SqlAudit, SqlCommands, SqlRecalls
 from hindsight_ray.adapters.ledger.sql.connection import Lanes, Work
 from hindsight_ray.adapters.ledger.sql.keys import KnownKeys, SqlKeys, SqlSpaces
@@ -27,7 +28,10 @@ _READERS = 8
 class SqlUnit:
     """One transaction, seen as the ledger's logs."""
 
-    def __init__(self, work: Work, known_keys: KnownKeys, known_rows: KnownRows) -> None:
+    def __init__(
+        self, work: Work, known_keys: KnownKeys, known_rows: KnownRows, *, store_apart: bool = False
+    ) -> None:
+        opened: list[int] = []
         self.work = work
         self.known_rows = known_rows
         self.runs: ports.RunLog = SqlRuns(work)
@@ -40,7 +44,12 @@ class SqlUnit:
         self.recalls: ports.RecallLog = SqlRecalls(work)
         self.stats: ports.MemoryStats = SqlStats(work)
         self.keys: ports.AudienceKeys = SqlKeys(work, known_keys)
-        self.memories: ports.Memories = SqlMemories(work, known_rows)
+        self.memories: ports.Memories = (
+            MemoriesApart(work, known_rows, opened)
+            if store_apart
+            else SqlMemories(work, known_rows)
+        )
+        self.intents: ports.IntentLog = SqlIntents(work, opened)
         self.spaces: ports.EmbeddingSpaces = SqlSpaces(work)
 
     def step(self) -> AbstractAsyncContextManager[None]:
@@ -48,22 +57,29 @@ class SqlUnit:
 
 
 class SqlLedger:
-    """Transactions on one database: many readers, each on a snapshot, and one writer at a time."""
+    """Transactions on one database: many readers, each on a snapshot, and one writer at a time.
 
-    def __init__(self, file: Path, *, lock_wait_s: float = 10.0) -> None:
+    With `store_apart` the memory store is elsewhere: changes of memories open intents, and vectors
+    are kept for exact similarity and for what the store has not been told, not in memory.
+    """
+
+    def __init__(self, file: Path, *, lock_wait_s: float = 10.0, store_apart: bool = False) -> None:
         engine = dialect.sqlite_engine(file, lock_wait_s=lock_wait_s)
         self._readers = Lanes(engine, size=_READERS, wait_s=lock_wait_s, name="ledger reader")
         self._writer = Lanes(engine, size=1, wait_s=lock_wait_s, name="ledger writer")
         self._known_keys = KnownKeys()
-        self._known_rows = KnownRows()
+        self._known_rows = KnownRows(vectors=not store_apart)
+        self._store_apart = store_apart
 
     @classmethod
-    async def open(cls, file: Path, *, lock_wait_s: float = 10.0) -> "SqlLedger":
+    async def open(
+        cls, file: Path, *, lock_wait_s: float = 10.0, store_apart: bool = False
+    ) -> "SqlLedger":
         """The ledger in `file`, with its tables made if they are not there.
 
         Raises `HomeInvalid` for a file that is not a ledger, or one of a newer release.
         """
-        ledger = cls(file, lock_wait_s=lock_wait_s)
+        ledger = cls(file, lock_wait_s=lock_wait_s, store_apart=store_apart)
         try:
             async with ledger._unit(ledger._readers, write=False) as unit:
                 ready = await unit.work.do(_is_ready)
@@ -89,7 +105,7 @@ class SqlLedger:
     async def _unit(self, lanes: Lanes, *, write: bool) -> AsyncGenerator[SqlUnit]:
         work = Work(lanes, await lanes.take(), write=write)
         try:
-            yield SqlUnit(work, self._known_keys, self._known_rows)
+            yield SqlUnit(work, self._known_keys, self._known_rows, store_apart=self._store_apart)
             if write:
                 await work.commit()
         finally:

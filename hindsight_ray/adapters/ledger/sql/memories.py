@@ -30,7 +30,7 @@ from hindsight_ray.adapters.ledger.sql.schema import (
 from hindsight_ray.adapters.ledger.sql.schema import memories as table
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.memory import Memory, RevisionNote, Status
-from hindsight_ray.domain.rows import AudienceKey, KeywordMatches, RowFilter
+from hindsight_ray.domain.rows import AudienceKey, KeywordMatches, Near, RowFilter
 from hindsight_ray.errors import InvalidInput, InvalidVector, NotFound, RevisionConflict
 from hindsight_ray.ports import Vector
 
@@ -130,11 +130,13 @@ class SqlMemories:
     ) -> int:
         self._work.changed_memories = True
         unit = None if vector is None else unit_vector(vector)
-        return await self._work.do(_put, memory, vector=unit, key=key, terms=terms, by=by, why=why)
+        return await self._work.do(
+            put_memory, memory, vector=unit, key=key, terms=terms, by=by, why=why
+        )
 
     async def forget(self, tenant: str, memory_id: str, *, by: str, why: str, at: datetime) -> None:
         self._work.changed_memories = True
-        await self._work.do(_forget, tenant, memory_id, by=by, why=why, at=at)
+        await self._work.do(forget_memory, tenant, memory_id, by=by, why=why, at=at)
 
     async def history(self, tenant: str, memory_id: str) -> Sequence[RevisionNote]:
         return await self._work.do(_history, tenant, memory_id)
@@ -161,6 +163,11 @@ class SqlMemories:
 
     async def count(self, row_filter: RowFilter) -> int:
         return await self._work.do(routes.count, row_filter)
+
+    async def nearest_of(
+        self, row_filter: RowFilter, vector: Vector, ids: Sequence[str] | None
+    ) -> Sequence[Near]:
+        return await self._work.do(routes.nearest_of, row_filter, unit_vector(vector), ids)
 
 
 def unit_vector(vector: Vector) -> Vector:
@@ -211,7 +218,7 @@ def _at(connection: Connection, tenant: str, refs: Sequence[MemoryRef]) -> dict[
     return {ref: by_ref[ref] for ref in refs if ref in by_ref}
 
 
-def _put(
+def put_memory(
     connection: Connection,
     memory: Memory,
     *,
@@ -329,7 +336,7 @@ def _put_routes(connection: Connection, number: int, memory: Memory, vector: Vec
     dialect.insert_rows(connection, memory_sources, ("memory", "source_id"), sources)
 
 
-def _forget(
+def forget_memory(
     connection: Connection, tenant: str, memory_id: str, *, by: str, why: str, at: datetime
 ) -> None:
     state = connection.execute(_STATE, {"tenant": tenant, "memory_id": memory_id}).one_or_none()

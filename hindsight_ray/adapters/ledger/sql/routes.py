@@ -1,7 +1,8 @@
-"""Which memories are found without words or vectors: by topic, by age, by number."""
+"""Which memories are found without words: by topic, by age, by number, by vectors at hand."""
 
 import functools
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,13 @@ from sqlalchemy.engine import Connection
 
 from hindsight_ray.adapters.ledger.sql import dialect, filters
 from hindsight_ray.adapters.ledger.sql.rows import KnownRows
+from hindsight_ray.adapters.ledger.sql.schema import intents, memory_vectors
 from hindsight_ray.adapters.ledger.sql.schema import memories as table
+from hindsight_ray.domain.event import MemoryRef
+from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.memory import Memory
-from hindsight_ray.domain.rows import RowFilter
+from hindsight_ray.domain.rows import Near, RowFilter
+from hindsight_ray.ports import Vector
 
 _BY_NUMBER = select(table.c.number, table.c.record).where(
     table.c.number.in_(dialect.members(bindparam("numbers")))
@@ -63,3 +68,48 @@ def count(connection: Connection, row_filter: RowFilter) -> int:
         return 0
     statement = _count_sql(filters.shape_of(row_filter))
     return connection.execute(statement, filters.parameters(row_filter)).scalar_one()
+
+
+@functools.lru_cache(maxsize=512)
+def _vectors_sql(shape: filters.Shape, *, named: bool) -> Select[*tuple[Any, ...]]:
+    found = (
+        select(table.c.memory_id, table.c.revision, memory_vectors.c.vector)
+        .join(memory_vectors, memory_vectors.c.memory == table.c.number)
+        .where(*filters.conditions(shape))
+    )
+    if not named:
+        return found
+    of_ids = select(table.c.number).where(
+        table.c.tenant == bindparam("tenant"),
+        table.c.memory_id.in_(dialect.members(bindparam("ids"))),
+    )
+    untold = select(intents.c.memory).where(
+        intents.c.tenant == bindparam("tenant"), intents.c.kind != "drop"
+    )
+    return found.where(table.c.number.in_(of_ids.union(untold)))
+
+
+def nearest_of(
+    connection: Connection, row_filter: RowFilter, asked: Vector, ids: Sequence[str] | None
+) -> list[Near]:
+    """The named rows, and those whose store has not been told, as far as they pass; all if None."""
+    if row_filter.empty:
+        return []
+    statement = _vectors_sql(filters.shape_of(row_filter), named=ids is not None)
+    bound = filters.parameters(row_filter)
+    if ids is not None:
+        bound["ids"] = json.dumps(list(ids))
+    rows = dialect.plain_rows(connection.execute(statement, bound))
+    if not rows:
+        return []
+    matrix = np.frombuffer(b"".join(row[2] for row in rows), dtype=np.float32)
+    exact = (matrix.reshape(len(rows), -1).astype(np.float64) * asked).sum(axis=1)
+    near = [
+        Near(
+            ref=MemoryRef(id=MemoryUuid(memory_id), revision=revision),
+            similarity=min(1.0, max(-1.0, float(similarity))),
+        )
+        for (memory_id, revision, _), similarity in zip(rows, exact, strict=True)
+    ]
+    near.sort(key=lambda one: (-one.similarity, one.ref.id))
+    return near

@@ -9,10 +9,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
-from sqlalchemy import bindparam, select
+from sqlalchemy import Select, bindparam, null, select
 from sqlalchemy.engine import Connection
 
 from hindsight_ray.adapters.ledger.sql import dialect
@@ -32,17 +32,23 @@ _TENANTS_KEPT = 32
 
 _m = memories.c
 _CHANGE = select(change_numbers.c.change).where(change_numbers.c.tenant == bindparam("tenant"))
-_CHANGED_ROWS = (
+_CHANGED = (
     select(
         _m.number, _m.memory_id, _m.revision, _m.change, audience_keys.c.key, _m.scope, _m.status,
         _m.type, _m.layer, _m.task_type, _m.created_at, _m.expires_at, _m.length,
-        memory_vectors.c.vector,
+        null().label("vector"),
     )
+    .join(audience_keys, audience_keys.c.number == _m.key)
+    .where(_m.tenant == bindparam("tenant"), _m.change > bindparam("after"))
+    .order_by(_m.change)
+)  # fmt: skip
+_CHANGED_ROWS = (
+    select(*_CHANGED.selected_columns[:-1], memory_vectors.c.vector)
     .join(audience_keys, audience_keys.c.number == _m.key)
     .outerjoin(memory_vectors, memory_vectors.c.memory == _m.number)
     .where(_m.tenant == bindparam("tenant"), _m.change > bindparam("after"))
     .order_by(_m.change)
-)  # fmt: skip
+)
 _CHANGED_LABELS = (
     select(memory_labels.c.memory, memory_labels.c.label)
     .join(memories, _m.number == memory_labels.c.memory)
@@ -61,9 +67,12 @@ class Passing:
 class KnownRows:
     """The columns of the tenants that this process asked for last."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, vectors: bool = True) -> None:
+        """Without `vectors`, which another store searches, the rows alone are kept."""
+        self._vectors = vectors
         self._guard = threading.Lock()
         self._columns: OrderedDict[str, Columns] = OrderedDict()
+        self._last: tuple[tuple[int, RowFilter], Passing] | None = None
 
     def passing(
         self, connection: Connection, row_filter: RowFilter, *, private: bool
@@ -80,23 +89,32 @@ class KnownRows:
             columns = self._of(connection, tenant, private=private)
             base = columns.base(change)
             if base is not None and base == columns.last != change and not private:
-                columns.apply(_changed(connection, tenant, base), change)
+                columns.apply(self._changed(connection, tenant, base), change)
                 base = change
             shared = columns.view(base or 0)
-        mask = shared.passing(row_filter)
         if base == change:
-            return [Passing(shared, mask)]
-        rows = _changed(connection, tenant, base or 0)
+            return [self._masked(shared, row_filter)]
+        mask = shared.passing(row_filter)
+        rows = self._changed(connection, tenant, base or 0)
         mask &= ~np.isin(shared.column("number"), [row.number for row in rows])
         since = Columns(columns.dimension)
         since.apply(rows, change)
         changed = since.view(change)
         return [Passing(shared, mask), Passing(changed, changed.passing(row_filter))]
 
+    def _masked(self, view: View, row_filter: RowFilter) -> Passing:
+        """The routes of one search ask with one filter: the last one's answer is kept."""
+        last = self._last
+        if last is not None and last[0] == (view.change, row_filter):
+            return last[1]
+        passing = Passing(view, view.passing(row_filter))
+        self._last = ((view.change, row_filter), passing)
+        return passing
+
     def _of(self, connection: Connection, tenant: str, *, private: bool) -> Columns:
         columns = self._columns.get(tenant)
-        if columns is None or columns.dimension == 0:
-            pinned = pinned_space(connection)
+        if columns is None or (self._vectors and columns.dimension == 0):
+            pinned = pinned_space(connection) if self._vectors else None
             columns = Columns(0 if pinned is None else pinned[1])
             if private:  # the space itself may be this transaction's alone
                 return columns
@@ -106,19 +124,24 @@ class KnownRows:
         self._columns.move_to_end(tenant)
         return columns
 
+    def _changed(self, connection: Connection, tenant: str, after: int) -> list[Row]:
+        return _changed(connection, tenant, after, _CHANGED_ROWS if self._vectors else _CHANGED)
+
 
 def change_number(connection: Connection, tenant: str) -> int:
     """The tenant's last change as this transaction sees it, 0 before the first."""
     return connection.execute(_CHANGE, {"tenant": tenant}).scalar_one_or_none() or 0
 
 
-def _changed(connection: Connection, tenant: str, after: int) -> list[Row]:
+def _changed(
+    connection: Connection, tenant: str, after: int, statement: Select[*tuple[Any, ...]]
+) -> list[Row]:
     """The tenant's memories whose last change is later than `after`, as they are now."""
     asked = {"tenant": tenant, "after": after}
     labels: dict[int, list[str]] = {}
     for number, label in dialect.plain_rows(connection.execute(_CHANGED_LABELS, asked)):
         labels.setdefault(number, []).append(label)
-    rows = dialect.plain_rows(connection.execute(_CHANGED_ROWS, asked))
+    rows = dialect.plain_rows(connection.execute(statement, asked))
     of_columns = cast(Callable[..., Row], Row)  # the statement selects them in the row's order
     return [of_columns(*row[:-1], labels.get(row[0], ()), _vector(row[-1])) for row in rows]
 

@@ -1,0 +1,295 @@
+"""What a memory store apart from this database has still to be told: intents.
+
+An intent is opened in the transaction of the change it belongs to, and closed once the store has
+been told. The vector stays here, so an intent needs no copy of it: whoever reads one gets the
+object as it is now, or learns that the memory has moved on.
+"""
+
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Select, and_, bindparam, delete, func, literal, select, update
+from sqlalchemy.engine import Connection
+
+from hindsight_ray.adapters.ledger.sql import dialect
+from hindsight_ray.adapters.ledger.sql.connection import Work
+from hindsight_ray.adapters.ledger.sql.memories import (
+    SqlMemories,
+    forget_memory,
+    put_memory,
+    unit_vector,
+)
+from hindsight_ray.adapters.ledger.sql.rows import KnownRows
+from hindsight_ray.adapters.ledger.sql.schema import (
+    audience_keys,
+    intents,
+    memories,
+    memory_labels,
+    memory_vectors,
+    micros,
+    moment,
+    places,
+)
+from hindsight_ray.domain.event import MemoryRef
+from hindsight_ray.domain.ids import MemoryUuid
+from hindsight_ray.domain.memory import Memory
+from hindsight_ray.domain.rows import AudienceKey
+from hindsight_ray.ports import Intent, Placed, StoredObject, Vector
+
+_m, _i = memories.c, intents.c
+_NUMBER = select(_m.number, _m.revision).where(
+    _m.tenant == bindparam("tenant"), _m.memory_id == bindparam("memory_id")
+)
+_VECTOR = (
+    select(memory_vectors.c.vector)
+    .join(memories, _m.number == memory_vectors.c.memory)
+    .where(_m.tenant == bindparam("tenant"), _m.memory_id == bindparam("memory_id"))
+)
+_PLACE = select(places.c.place).where(places.c.tenant == bindparam("tenant"))
+_FULL = (
+    select(
+        _i.number.label("intent"), _i.at, _i.attempts, _i.revision.label("then"), _i.kind,
+        places.c.place, _m.number, _m.memory_id, _m.revision, audience_keys.c.key, _m.scope,
+        _m.status, _m.type, _m.layer, _m.task_type, _m.created_at, _m.expires_at,
+        memory_vectors.c.vector,
+    )
+    .select_from(intents)
+    .join(memories, _m.number == _i.memory)
+    .join(places, places.c.tenant == _i.tenant)
+    .join(audience_keys, audience_keys.c.number == _m.key)
+    .outerjoin(
+        memory_vectors,
+        and_(memory_vectors.c.memory == _m.number, _m.revision == _i.revision),
+    )
+    .order_by(_i.number)
+)  # fmt: skip
+_OPENED = _FULL.where(_i.number.in_(dialect.members(bindparam("numbers"))))
+_WAITING = _FULL.where(_i.kind != "aside").limit(bindparam("limit"))
+_LABELS = select(memory_labels.c.memory, memory_labels.c.label).where(
+    memory_labels.c.memory.in_(dialect.members(bindparam("numbers")))
+)
+_COUNT = select(func.count()).select_from(intents).where(_i.kind != "aside")
+_CLOSE = delete(intents).where(_i.number.in_(dialect.members(bindparam("numbers"))))
+_REFUSED = (
+    update(intents)
+    .where(_i.number == bindparam("intent"))
+    .values(attempts=_i.attempts + literal(1), reason=bindparam("why"))
+)
+_ASIDE = update(intents).where(_i.number == bindparam("intent")).values(kind="aside")
+_ASIDE_BEFORE = select(func.count()).where(
+    _i.memory == bindparam("memory"), _i.revision == bindparam("revision"), _i.kind == "aside"
+)
+
+
+class MemoriesApart(SqlMemories):
+    """`Memories` of a ledger whose memory store is apart: each change opens an intent."""
+
+    def __init__(self, work: Work, known: KnownRows, opened: list[int]) -> None:
+        super().__init__(work, known)
+        self._opened = opened
+
+    async def put(
+        self,
+        memory: Memory,
+        vector: Vector | None,
+        *,
+        key: AudienceKey,
+        terms: Mapping[str, int],
+        by: str,
+        why: str,
+    ) -> int:
+        self._work.changed_memories = True
+        unit = None if vector is None else unit_vector(vector)
+        change, number = await self._work.do(
+            _put, memory, vector=unit, key=key, terms=terms, by=by, why=why
+        )
+        self._opened.append(number)
+        return change
+
+    async def forget(self, tenant: str, memory_id: str, *, by: str, why: str, at: datetime) -> None:
+        self._work.changed_memories = True
+        self._opened.append(await self._work.do(_forget, tenant, memory_id, by=by, why=why, at=at))
+
+
+class SqlIntents:
+    """`IntentLog` over SQL. `opened` holds the numbers that this unit's memories have opened."""
+
+    def __init__(self, work: Work, opened: list[int]) -> None:
+        self._work = work
+        self._opened = opened
+
+    async def opened(self) -> Sequence[Intent]:
+        if not self._opened:
+            return ()
+        return await self._work.do(_read, _OPENED, {"numbers": json.dumps(self._opened)})
+
+    async def waiting(self, *, limit: int) -> Sequence[Intent]:
+        return await self._work.do(_read, _WAITING, {"limit": limit})
+
+    async def count(self) -> int:
+        return await self._work.do(_count)
+
+    async def again(self, numbers: Sequence[int]) -> Sequence[Intent]:
+        return await self._work.do(_read, _OPENED, {"numbers": json.dumps(list(numbers))})
+
+    async def close(self, numbers: Sequence[int]) -> None:
+        await self._work.do(_close, numbers)
+
+    async def refused(self, number: int, why: str) -> int:
+        return await self._work.do(_refused, number, why)
+
+    async def set_aside(self, number: int) -> tuple[bool, Vector | None]:
+        return await self._work.do(_set_aside, number)
+
+    async def place(self, tenant: str) -> str | None:
+        return await self._work.do(_place, tenant)
+
+    async def leave_place(self, tenant: str) -> str | None:
+        return await self._work.do(_leave_place, tenant)
+
+
+def _put(
+    connection: Connection,
+    memory: Memory,
+    *,
+    vector: Vector | None,
+    key: AudienceKey,
+    terms: Mapping[str, int],
+    by: str,
+    why: str,
+) -> tuple[int, int]:
+    """Put the memory and open its intent: (change, number of the intent)."""
+    previous = None
+    if vector is not None and memory.revision > 1:
+        previous = connection.execute(_VECTOR, _named(memory.tenant, memory.id)).scalar()
+    change = put_memory(connection, memory, vector=vector, key=key, terms=terms, by=by, why=why)
+    number = _open(
+        connection, memory.tenant, memory.id, "put", at=memory.updated_at, previous=previous
+    )
+    return change, number
+
+
+def _forget(
+    connection: Connection, tenant: str, memory_id: str, *, by: str, why: str, at: datetime
+) -> int:
+    forget_memory(connection, tenant, memory_id, by=by, why=why, at=at)
+    return _open(connection, tenant, memory_id, "drop", at=at, previous=None)
+
+
+def _open(
+    connection: Connection,
+    tenant: str,
+    memory_id: str,
+    kind: str,
+    *,
+    at: datetime,
+    previous: bytes | None,
+) -> int:
+    _ensure_place(connection, tenant)
+    memory = connection.execute(_NUMBER, _named(tenant, memory_id)).one()
+    inserted = connection.execute(
+        intents.insert(),
+        {
+            "tenant": tenant,
+            "memory": memory.number,
+            "revision": memory.revision,
+            "kind": kind,
+            "at": micros(at),
+            "attempts": 0,
+            "previous": previous,
+        },
+    )
+    key = inserted.inserted_primary_key
+    assert key is not None  # noqa: S101 - an insert of one row has one
+    return int(key[0])
+
+
+def _named(tenant: str, memory_id: str) -> dict[str, str]:
+    return {"tenant": tenant, "memory_id": memory_id}
+
+
+def _ensure_place(connection: Connection, tenant: str) -> None:
+    if _place(connection, tenant) is None:
+        fresh = {"tenant": tenant, "place": f"t{secrets.token_hex(16)}"}
+        connection.execute(dialect.upsert(places).on_conflict_do_nothing(), fresh)
+
+
+def _place(connection: Connection, tenant: str) -> str | None:
+    return connection.execute(_PLACE, {"tenant": tenant}).scalar_one_or_none()
+
+
+def _leave_place(connection: Connection, tenant: str) -> str | None:
+    """Forget the tenant's place, so that its next memory gets a fresh one; return what it was."""
+    place = _place(connection, tenant)
+    connection.execute(delete(intents).where(_i.tenant == tenant))
+    connection.execute(delete(places).where(places.c.tenant == tenant))
+    return place
+
+
+def _read(
+    connection: Connection, statement: Select[*tuple[Any, ...]], bound: Mapping[str, Any]
+) -> list[Intent]:
+    rows = connection.execute(statement, dict(bound)).all()
+    if not rows:
+        return []
+    numbers = json.dumps(sorted({row.number for row in rows}))
+    labels: dict[int, list[str]] = {}
+    for number, label in connection.execute(_LABELS, {"numbers": numbers}):
+        labels.setdefault(number, []).append(label)
+    return [_intent(row, tuple(sorted(labels.get(row.number, ())))) for row in rows]
+
+
+def _intent(row: Any, labels: tuple[str, ...]) -> Intent:
+    def placed(revision: int) -> Placed:
+        return Placed(row.place, MemoryRef(id=MemoryUuid(row.memory_id), revision=revision))
+
+    then = placed(row.then)
+    gone = [placed(row.then - 1)] if row.then > 1 else []
+    put = None
+    if row.kind == "drop" or row.vector is None:
+        gone.append(then)
+    else:
+        put = StoredObject(
+            placed=then,
+            key=row.key,
+            scope=row.scope,
+            status=row.status,
+            type=row.type,
+            layer=row.layer,
+            task_type=row.task_type,
+            labels=labels,
+            created_at=moment(row.created_at),
+            expires_at=None if row.expires_at is None else moment(row.expires_at),
+            vector=np.frombuffer(row.vector, dtype=np.float32),
+        )
+    return Intent(row.intent, moment(row.at), row.attempts, then, put, tuple(gone))
+
+
+def _count(connection: Connection) -> int:
+    return connection.execute(_COUNT).scalar_one()
+
+
+def _close(connection: Connection, numbers: Sequence[int]) -> None:
+    connection.execute(_CLOSE, {"numbers": json.dumps(list(numbers))})
+
+
+def _refused(connection: Connection, number: int, why: str) -> int:
+    connection.execute(_REFUSED, {"intent": number, "why": why})
+    found = connection.execute(select(_i.attempts).where(_i.number == number))
+    return found.scalar_one_or_none() or 0
+
+
+def _set_aside(connection: Connection, number: int) -> tuple[bool, Vector | None]:
+    """Set an intent aside: (whether the revision before can be restored, its own vector)."""
+    row = connection.execute(select(intents).where(_i.number == number)).one_or_none()
+    if row is None or row.kind == "aside":
+        return False, None
+    before = {"memory": row.memory, "revision": row.revision - 1}
+    was_aside = bool(connection.execute(_ASIDE_BEFORE, before).scalar_one())
+    connection.execute(_ASIDE, {"intent": number})
+    previous = None if row.previous is None else np.frombuffer(row.previous, dtype=np.float32)
+    return not was_aside, previous
