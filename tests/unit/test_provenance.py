@@ -96,6 +96,27 @@ def test_only_memories_of_the_slice_are_listed_and_only_those_the_reader_may_rea
     assert provenance(trajectory, {}).memories == ()
 
 
+def test_what_a_user_answered_or_what_was_noted_leaves_an_end_an_end() -> None:
+    story = Story(evidence="observed")
+    story.user("ask", "book a seat")
+    story.decide("choose", causes=["ask"])
+    story.call("book", "book", "seat=1", causes=["choose"])
+    story.decide("tell", "Done", causes=["book"])
+    story.user("thank", "thanks, bye", causes=["tell"])
+    attribution = provenance(story.trajectory(1.0), {})
+    assert set(values(attribution).values()) == {0.5}
+    assert attribution.coverage is not None
+    assert attribution.coverage.in_slice == 4
+
+
+def test_a_run_that_broke_off_with_a_failed_call_hangs_on_that() -> None:
+    story = Story(evidence="observed")
+    story.decide("choose")
+    story.call("crash", "format", "disk", error="denied", causes=["choose"])
+    attribution = provenance(story.trajectory(-1.0), {})
+    assert values(attribution) == {event_id("choose"): -1.0}
+
+
 def test_a_failed_call_that_nothing_cites_is_no_end_and_a_suspect() -> None:
     story = told()
     story.decide("wild", agent="idler")

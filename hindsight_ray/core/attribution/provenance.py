@@ -1,8 +1,10 @@
 """What led to the outcome, as far as the recorded edges say? The first and weakest form of credit.
 
-The outcome hangs on the run's *ends*: tool calls that worked, messages and decisions that no event
-cites, that themselves rest on something recorded, and that nobody took back. An event without any
-edge is no end: it consumed nothing and fed nothing. A failed call that nobody cites had no effect.
+The outcome hangs on the run's *ends*: tool calls that worked, messages and decisions that no
+further step of an agent cites and that nobody took back. What a user answered to one, or a state
+that was noted after it, does not make it less of an end. An event without any edge is none: it
+consumed nothing and fed nothing. A failed call that nobody cites had no effect, unless
+the whole run ends in nothing else.
 Every end counts, not the last alone, since of two agents who finish side by side both may have
 mattered: the slice is rather too wide than too narrow. The slice is the ends and their ancestors.
 
@@ -22,6 +24,7 @@ from hindsight_ray.domain.run import Outcome, Trajectory
 
 METHOD = "provenance"
 _END_KINDS = ("tool", "message", "decision")
+_WATCHED = ("user", "state")  # what is seen of a run's end, and no step of an agent
 
 
 def provenance(trajectory: Trajectory, memories: Mapping[MemoryRef, str]) -> Attribution:
@@ -95,15 +98,16 @@ def by_agent(shares: Iterable[Credit], events: Iterable[Event]) -> tuple[Credit,
 
 
 def _ends(steps: Steps) -> list[str]:
-    return [
-        event.event_id
+    """What worked, if anything did; else the failed calls that the run broke off with."""
+    last = [
+        event
         for event in steps.events
         if event.kind in _END_KINDS
-        and not steps.effects[event.event_id]
-        and steps.causes[event.event_id]
-        and not failed(event)
+        and (steps.causes[event.event_id] or steps.effects[event.event_id])
+        and all(steps.by_id[one].kind in _WATCHED for one in steps.effects[event.event_id])
         and event.event_id not in steps.retracted
     ]
+    return [event.event_id for event in last if not failed(event)] or [e.event_id for e in last]
 
 
 def _coverage(trajectory: Trajectory, steps: Steps, in_slice: int) -> Coverage:
