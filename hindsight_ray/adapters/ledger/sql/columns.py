@@ -19,6 +19,7 @@ from hindsight_ray.ports import Vector
 _NEVER = np.iinfo(np.int64).max
 _POINTS_KEPT = 64
 _DEAD_MIN = 1_024
+_GONE = 1 << 62  # the place of what was forgotten: kept, since an earlier view may still ask
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -141,15 +142,16 @@ class Columns:
 
     def apply(self, rows: Sequence[Row], change: int) -> None:
         """Bring the columns from `last` to `change` by the rows that changed between."""
-        kept = [row for row in rows if row.status != FORGOTTEN]
-        self._reserve(self._rows + len(kept))
+        self._reserve(self._rows + len(rows))
         for row in rows:
-            place = self._place.pop(row.number, None)
-            if place is not None:
+            place = self._place.get(row.number, _GONE)
+            if place != _GONE:
                 self._numbers[_COLUMN["ends"], place] = row.change
                 self._dead += 1
-        for row in kept:
-            self._add(row)
+            if row.status != FORGOTTEN:
+                self._add(row)
+            elif place != _GONE:
+                self._place[row.number] = _GONE
         if change > self.last:
             self._points.append(change)
         del self._points[:-_POINTS_KEPT]
@@ -225,6 +227,8 @@ class Columns:
             label: [new_place[row] for row in rows if row in new_place]
             for label, rows in self._labelled.items()
         }
-        self._place = {number: new_place[row] for number, row in self._place.items()}
+        self._place = {
+            number: new_place[row] for number, row in self._place.items() if row != _GONE
+        }
         self._rows, self._dead = len(live), 0
         self._points = self._points[-1:]

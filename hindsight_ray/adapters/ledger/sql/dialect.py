@@ -46,7 +46,12 @@ def sqlite_engine(file: Path, *, lock_wait_s: float) -> Engine:
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:  # pyright: ignore[reportUnusedFunction]
         write = connection.info.get("write", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+        if write:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            return
+        cursor = connection.connection.cursor()  # by hand: it locks nothing and is in every search
+        cursor.execute("BEGIN")
+        cursor.close()
 
     return engine
 

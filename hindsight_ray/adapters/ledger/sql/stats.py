@@ -26,10 +26,19 @@ _VERIFY = _PUT.on_conflict_do_update(
     index_elements=_KEY, set_={"last_verified": _PUT.excluded.last_verified}
 )
 _RATE = _PUT.on_conflict_do_update(index_elements=_KEY, set_={"utility": _PUT.excluded.utility})
-_OF = select(table).where(
+_OF = select(
+    table.c.memory_id,
+    table.c.accesses,
+    table.c.last_accessed,
+    table.c.last_verified,
+    table.c.utility,
+).where(
     table.c.tenant == bindparam("tenant"),
     table.c.memory_id.in_(dialect.members(bindparam("ids"))),
 )
+
+
+_NEVER = MemoryStatistics()
 
 
 class SqlStats:
@@ -80,15 +89,17 @@ def _set_utility(connection: Connection, tenant: str, memory_id: str, utility: f
 
 
 def _of(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str, MemoryStatistics]:
-    found = {name: MemoryStatistics() for name in ids}
+    found = dict.fromkeys(ids, _NEVER)
     if not found:
         return found
     asked = {"tenant": tenant, "ids": json.dumps(list(ids))}
-    for row in connection.execute(_OF, asked).mappings():
-        found[row["memory_id"]] = MemoryStatistics(
-            accesses=row["accesses"],
-            last_accessed=moment_or_none(row["last_accessed"]),
-            last_verified=moment_or_none(row["last_verified"]),
-            utility=row["utility"],
+    for name, accesses, accessed, verified, utility in dialect.plain_rows(
+        connection.execute(_OF, asked)
+    ):
+        found[name] = MemoryStatistics(
+            accesses=accesses,
+            last_accessed=moment_or_none(accessed),
+            last_verified=moment_or_none(verified),
+            utility=utility,
         )
     return found
