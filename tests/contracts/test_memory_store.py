@@ -1,5 +1,6 @@
 """What every memory store keeps: nearest rows under the filter, exact, at the unit's snapshot."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
@@ -174,3 +175,25 @@ async def test_equal_vectors_come_in_the_order_of_their_ids_wherever_they_lie(
             await put(unit, memory_of(f"m{number}"), drawn)
     found = await stores.nearest(None, drawn, limit=20)
     assert names(found) == sorted(name_of(f"m{number}") for number in range(50))[:20]
+
+
+async def test_searches_beside_writers_each_answer_at_their_own_snapshot(stores: Stores) -> None:
+    async def write(name: str) -> None:
+        for number in range(30):
+            async with stores.ledger.writing() as unit:
+                await put(unit, memory_of(f"{name} {number}"))
+                if number:
+                    previous = name_of(f"{name} {number - 1}")
+                    await unit.memories.forget(TENANT, previous, by="b", why="w", at=START)
+
+    async def search() -> None:
+        for _ in range(30):
+            async with stores.ledger.reading() as unit:
+                count = await unit.memories.count(rows())
+                found = await stores.within(unit)
+                matches = await unit.memories.keyword_matches(rows(), ["one", "two"])
+                current = await unit.memories.current(TENANT, names(found))
+                assert len(found) == len(matches.lengths) == matches.documents == count
+                assert set(current) == set(names(found))
+
+    await asyncio.gather(write("one"), write("two"), search(), search(), search())
