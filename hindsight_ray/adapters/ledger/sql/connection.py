@@ -9,10 +9,10 @@ transaction is ended in the connection's own thread before the next unit gets it
 import asyncio
 import threading
 from collections import deque
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import asynccontextmanager
-from typing import Concatenate, ParamSpec, TypeVar
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Engine
 from sqlalchemy.engine import Connection, NestedTransaction
@@ -31,6 +31,7 @@ class Lane:
     def __init__(self, engine: Engine, name: str) -> None:
         self._engine = engine
         self._connection: Connection | None = None
+        self._failed = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
 
     def submit(self, job: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
@@ -44,37 +45,48 @@ class Lane:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> R:
-        """Run `job` inside the lane's transaction, which the first job begins. In the thread."""
-        try:
+        """Run `job` inside the lane's transaction, which the first job begins. In the thread.
+
+        Once the disk has refused, every later job of the transaction is refused, and its commit:
+        what would be kept then is a part, or rows that stand outside any transaction.
+        """
+        with self._told():
             if self._connection is None:
                 self._connection = self._engine.connect()
             if not self._connection.in_transaction():
                 dialect.begin(self._connection, write=write)
-            elif dialect.undone(self._connection):
-                raise _undone()
+            self._refuse_after_failure(self._connection)
             return job(self._connection, *args, **kwargs)
-        except DBAPIError as error:
-            known = dialect.translated(error)
-            if known is None:
-                raise
-            raise known from error
 
     def commit(self) -> None:
         """Make the transaction durable, if one was begun. In the thread."""
+        with self._told():
+            if self._connection is not None and self._connection.in_transaction():
+                self._refuse_after_failure(self._connection)
+                self._connection.commit()
+
+    def _refuse_after_failure(self, connection: Connection) -> None:
+        if self._failed or dialect.undone(connection):
+            raise StorageFailed(
+                "`ledger` gave this transaction up after an earlier failure in it;"
+                " nothing was acknowledged"
+            )
+
+    @contextmanager
+    def _told(self) -> Generator[None]:
+        """Raise a driver's error as one that a caller may handle, and remember a bad one."""
         try:
-            if self._connection is None or not self._connection.in_transaction():
-                return
-            if dialect.undone(self._connection):
-                raise _undone()
-            self._connection.commit()
+            yield
         except DBAPIError as error:
             known = dialect.translated(error)
             if known is None:
                 raise
+            self._failed = self._failed or isinstance(known, StorageFailed)
             raise known from error
 
     def end(self) -> None:
         """Undo what was not committed; drop a connection that cannot even do that."""
+        self._failed = False
         if self._connection is None:
             return
         try:
@@ -178,6 +190,8 @@ class Work:
         self._open = True
         self.changed_memories = False  # if so, what it sees of them is nobody else's yet
         self.changed_policy = False  # likewise
+        self._last: list[Any] = []
+        self._say: Callable[[Connection, list[Any]], None] | None = None
 
     async def do(
         self, job: Callable[Concatenate[Connection, P], R], /, *args: P.args, **kwargs: P.kwargs
@@ -189,13 +203,32 @@ class Work:
             self._lane.submit(self._lane.within, self._write, job, *args, **kwargs)
         )
 
+    def say_last(self, row: Any, say: Callable[[Connection, list[Any]], None]) -> None:
+        """Have `row` written at the end of the transaction, together with all that were given."""
+        if not self._open:
+            raise RuntimeError("this unit of work has ended")
+        self._last.append(row)
+        self._say = say
+
+    async def said(self) -> None:
+        """Write now what was to be written last: somebody wants to read it."""
+        if self._last:
+            await self.do(self._saying)
+
+    def _saying(self, connection: Connection) -> None:
+        if self._last and self._say is not None:
+            self._say(connection, self._last)
+            self._last = []
+
     @asynccontextmanager
     async def step(self) -> AsyncGenerator[None]:
         """A savepoint: left by an exception, what was done in it is undone, and no more."""
         savepoint = await self.do(_savepoint)
+        mark = len(self._last)
         try:
             yield
         except BaseException:
+            del self._last[mark:]
             await self._surely(savepoint.rollback)
             raise
         await self._surely(savepoint.commit)
@@ -207,7 +240,12 @@ class Work:
 
     async def commit(self) -> None:
         self._open = False
-        await asyncio.wrap_future(self._lane.submit(self._lane.commit))
+        await asyncio.wrap_future(self._lane.submit(self._end_well))
+
+    def _end_well(self) -> None:
+        if self._last:
+            self._lane.within(self._write, self._saying)
+        self._lane.commit()
 
     def end(self) -> None:
         """Roll back what is open and pass the lane on, both in the lane's order; never waits."""
@@ -218,9 +256,3 @@ class Work:
 
 def _savepoint(connection: Connection) -> NestedTransaction:
     return connection.begin_nested()
-
-
-def _undone() -> StorageFailed:
-    return StorageFailed(
-        "`ledger` undid this transaction after an earlier failure in it; nothing was acknowledged"
-    )
