@@ -16,7 +16,8 @@ class Value(BaseModel):
     `build` where input comes from outside, and both are `InvalidInput`.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    # Validators are built when a class is first used: a one-shot command uses few of them.
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 V = TypeVar("V", bound=Value)

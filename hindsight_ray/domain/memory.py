@@ -6,7 +6,16 @@ from pydantic import Field
 
 from hindsight_ray.domain.base import Value
 from hindsight_ray.domain.event import MemoryRef
-from hindsight_ray.domain.ids import AgentId, EventId, LabelName, MemoryId, RunId, SessionId, TenantId, UserId
+from hindsight_ray.domain.ids import (
+    AgentId,
+    EventId,
+    LabelName,
+    MemoryId,
+    RunId,
+    SessionId,
+    TenantId,
+    UserId,
+)
 from hindsight_ray.domain.scope import Audience, Scope
 from hindsight_ray.domain.text import STEPS_MAX, TAGS_MAX, Content, Line, Moment, Short, Summary
 

@@ -55,8 +55,10 @@ class KeywordMatches:
 
     documents: int
     total_length: int
-    frequencies: Mapping[str, Mapping[MemoryUuid, int]] = field(default_factory=dict)
-    lengths: Mapping[MemoryUuid, int] = field(default_factory=dict)
+    frequencies: Mapping[str, Mapping[MemoryUuid, int]] = field(
+        default_factory=dict[str, Mapping[MemoryUuid, int]]
+    )
+    lengths: Mapping[MemoryUuid, int] = field(default_factory=dict[MemoryUuid, int])
 
 
 @dataclass(frozen=True, slots=True)

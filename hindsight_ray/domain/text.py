@@ -71,7 +71,7 @@ def checked_time(moment: datetime) -> datetime:
 
 
 def checked_vector(vector: Sequence[float], *, dimension: int) -> tuple[float, ...]:
-    """Return `vector` if it has `dimension` finite numbers and is not zero, else `InvalidVector`."""
+    """Return `vector` if it is `dimension` finite numbers, not all zero; else `InvalidVector`."""
     if len(vector) != dimension:
         raise InvalidVector(
             f"`vector` has {len(vector)} numbers; this space has {dimension}", dimension=dimension
