@@ -4,12 +4,17 @@ import asyncio
 import json
 import sys
 
+import hindsight_ray as hr
 from examples.ops_team.story import story
 
 
 def run(*, as_json: bool) -> int:
     """Play the story and return the exit code."""
-    figures = asyncio.run(story(_quiet if as_json else _aloud))
+    try:
+        figures = asyncio.run(story(_quiet if as_json else _aloud))
+    except hr.HindsightError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
     if as_json:
         sys.stdout.write(json.dumps(figures, indent=2) + "\n")
     return 0
