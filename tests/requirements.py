@@ -23,6 +23,7 @@ _WAY = "One way in"
 _RECORD = "One place of record"
 _RUN = "Two ways to run"
 _WORK = "From work to memory"
+_AUDIT = "hindsight_ray/domain/audit.py"
 _CREDIT = "hindsight_ray/core/attribution"
 
 REQUIREMENTS: dict[str, Requirement] = {
@@ -114,6 +115,11 @@ REQUIREMENTS: dict[str, Requirement] = {
     "credit.intervals": _R("sampled 95 % intervals hold the truth 93 to 98 % of the time", _CREDIT),
     "credit.abstains": _R("too few runs, evaluations or effects: no number, a reason", _CREDIT),
     "credit.utility": _R("opinion and structure move no memory's utility", _CREDIT),
+    # The audit
+    "audit.chain": _R("an entry that was flipped, dropped or reordered is named", _AUDIT),
+    "audit.seal": _R("a seal kept elsewhere notices whatever was cut off or written anew", _AUDIT),
+    "audit.same": _R("absent and forbidden leave the same entry", _AUDIT),
+    "audit.refused": _R("what cannot be written down is not done", _AUDIT),
     # Shape
     "home.key": _R("a new home makes an operator key that only its owner may read", _RUN),
     "home.shared": _R("several processes may use one embedded home", _RUN),

@@ -13,7 +13,9 @@ from uuid import UUID
 
 from hindsight_ray.adapters.background import BackgroundJobs
 from hindsight_ray.adapters.ledger.sql import SqlLedger
+from hindsight_ray.adapters.ledger.sql.audit import Chains
 from hindsight_ray.adapters.models.hashed import HashedEmbedder
+from hindsight_ray.adapters.policy.audit_key import AuditKey
 from hindsight_ray.adapters.policy.casbin import CasbinPolicies
 from hindsight_ray.adapters.policy.profiles import shipped_text
 from hindsight_ray.adapters.policy.tickets import create_operator_key, load_signer
@@ -131,7 +133,11 @@ async def world(
     chosen = settings or Settings(lock_wait_s=5.0)
     path.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - a test's own folder, once
     create_operator_key(path)
-    ledger = await SqlLedger.open(path / "hindsight.sqlite3", lock_wait_s=chosen.lock_wait_s)
+    ledger = await SqlLedger.open(
+        path / "hindsight.sqlite3",
+        lock_wait_s=chosen.lock_wait_s,
+        chains=Chains("home", AuditKey(path)),
+    )
     set_clock = clock or SetClock()
     jobs = BackgroundJobs()
     store = EmbeddedStore()

@@ -63,6 +63,11 @@ def is_part_of_one() -> bool:
     return ray.is_initialized()
 
 
+def own_name() -> str:
+    """The name of the actor that this process is; `driver` for none."""
+    return _ray.get_runtime_context().get_actor_name() or "driver"
+
+
 def leave() -> None:
     """Part from the cluster."""
     _ray.shutdown()

@@ -7,11 +7,13 @@ from typing import Any
 from hindsight_ray.adapters.background import BackgroundJobs
 from hindsight_ray.adapters.clock import SystemClock, SystemIds
 from hindsight_ray.adapters.home import LEDGER_FILE, Home
-from hindsight_ray.adapters.ledger.sql.ledger import SqlLedger
+from hindsight_ray.adapters.ledger.sql.audit import Chains
+from hindsight_ray.adapters.ledger.sql.ledger import WRITER, SqlLedger
 from hindsight_ray.adapters.models import local
 from hindsight_ray.adapters.models.hashed import HashedEmbedder
 from hindsight_ray.adapters.models.litellm import LiteLLMEmbedder
 from hindsight_ray.adapters.models.remembered import RememberingEmbedder
+from hindsight_ray.adapters.policy.audit_key import AuditKey
 from hindsight_ray.adapters.policy.on_demand import CasbinOnDemand
 from hindsight_ray.adapters.policy.operator import OperatorTickets
 from hindsight_ray.adapters.policy.profiles import shipped_text
@@ -22,6 +24,7 @@ from hindsight_ray.core.policy_text import parse_policy
 from hindsight_ray.domain.commands import Command
 from hindsight_ray.domain.rows import EmbeddingSpace
 from hindsight_ray.domain.settings import Settings
+from hindsight_ray.errors import InvalidSettings
 from hindsight_ray.ports import Embedder, Ledger, Tickets
 from hindsight_ray.service import door
 from hindsight_ray.service.world import Opened, World
@@ -75,18 +78,23 @@ async def world_of_home(home: Path, settings: Settings) -> Opened:
     ledger = await ledger_of(home, settings)
     try:
         embedder = RememberingEmbedder(embedder_of(settings))
-        await prepare(ledger, embedder.space)
+        await prepare(ledger, embedder.space, settings.policy)
         return assembled(ledger, embedder, load_signer(home), settings)
     except BaseException:
         await ledger.close()
         raise
 
 
-async def ledger_of(home: Path, settings: Settings) -> SqlLedger:
-    return await SqlLedger.open(home / LEDGER_FILE, lock_wait_s=settings.lock_wait_s)
+async def ledger_of(home: Path, settings: Settings, *, writer: str = WRITER) -> SqlLedger:
+    """The home's ledger; `writer` names this process in the audit."""
+    return await SqlLedger.open(
+        home / LEDGER_FILE,
+        lock_wait_s=settings.lock_wait_s,
+        chains=Chains(writer, AuditKey(home)),
+    )
 
 
-async def prepare(ledger: SqlLedger, space: EmbeddingSpace) -> None:
+async def prepare(ledger: SqlLedger, space: EmbeddingSpace, profile: str) -> None:
     """Give a new home its first policy, and refuse a model that is not the home's."""
     async with ledger.reading() as unit:
         revision = (await unit.policy.standing(_NOBODY, _NOBODY)).revision
@@ -94,7 +102,7 @@ async def prepare(ledger: SqlLedger, space: EmbeddingSpace) -> None:
     if revision == 0 or pinned is None:
         async with ledger.writing() as unit:
             if (await unit.policy.standing(_NOBODY, _NOBODY)).revision == 0:
-                first = parse_policy(shipped_text("default.csv"))
+                first = parse_policy(shipped_text(f"{profile}.csv"))
                 await unit.policy.replace(first.rules, first.memberships, SystemClock().now())
             await unit.spaces.pin(space.model, space.dimension)
     elif pinned != (space.model, space.dimension):
@@ -144,9 +152,18 @@ def embedder_of(settings: Settings) -> Embedder:
 def settings_of(path: Path, given: Mapping[str, object]) -> Settings:
     """The settings in force. A new home keeps the model it begins with: it is pinned to it."""
     settings = load_settings(path, given)
-    if not (path / LEDGER_FILE).exists() and settings.embedding != Settings().embedding:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        keep_settings(path, settings, prefix="embedding")
+    began_with = load_settings(path, {}).policy
+    if not (path / LEDGER_FILE).exists():
+        for prefix in ("embedding", "policy"):
+            if getattr(settings, prefix) != getattr(Settings(), prefix):
+                path.mkdir(mode=0o700, parents=True, exist_ok=True)
+                keep_settings(path, settings, prefix=prefix)
+    elif settings.policy != began_with:
+        raise InvalidSettings(
+            f"`policy` {settings.policy!r} is for a new home, and this one began with"
+            f" {began_with!r}; replace it with `hindsight-ray policy load {settings.policy}`",
+            setting="policy",
+        )
     return settings
 
 

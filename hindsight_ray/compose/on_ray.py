@@ -190,9 +190,9 @@ def _seize(path: Path, address: str) -> Callable[[], None]:
 
 async def _authority_world(path: Path, settings: Settings) -> Opened:
     create_operator_key(path)
-    ledger = await ledger_of(path, settings)
+    ledger = await ledger_of(path, settings, writer=cluster.own_name())
     try:
-        await prepare(ledger, embedder_of(settings).space)
+        await prepare(ledger, embedder_of(settings).space, settings.policy)
         return assembled(ledger, _remote_embedder(settings), load_signer(path), settings)
     except BaseException:
         await ledger.close()
@@ -200,12 +200,12 @@ async def _authority_world(path: Path, settings: Settings) -> Opened:
 
 
 async def _broker_world(path: Path, settings: Settings) -> Opened:
-    ledger = await ledger_of(path, settings)
+    ledger = await ledger_of(path, settings, writer=cluster.own_name())
     return assembled(ledger, _remote_embedder(settings), load_verifier(path), settings)
 
 
 async def _recorder_world(path: Path, settings: Settings) -> Opened:
-    ledger = GroupedLedger(await ledger_of(path, settings))
+    ledger = GroupedLedger(await ledger_of(path, settings, writer=cluster.own_name()))
     return assembled(ledger, _remote_embedder(settings), load_verifier(path), settings)
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from hindsight_ray.domain.access import Action
+from hindsight_ray.domain.audit import Seal
 from hindsight_ray.domain.base import Value
 from hindsight_ray.domain.caller import TicketRequest
 from hindsight_ray.domain.event import Event, MemoryRef
@@ -16,7 +17,16 @@ from hindsight_ray.domain.ids import CommandId, LabelName, MemoryId, RunId
 from hindsight_ray.domain.memory import Layer, MemoryType, Scene, SourceKind, Status
 from hindsight_ray.domain.run import WorkingState
 from hindsight_ray.domain.scope import Scope
-from hindsight_ray.domain.text import STEPS_MAX, TAGS_MAX, Line, LongText, Moment, Query, Short, Summary
+from hindsight_ray.domain.text import (
+    STEPS_MAX,
+    TAGS_MAX,
+    Line,
+    LongText,
+    Moment,
+    Query,
+    Short,
+    Summary,
+)
 
 RESULTS_MAX = 100
 BATCH_EVENTS_MAX = 2_000
@@ -307,6 +317,16 @@ class WhyOne(Value):
     reason: str
     rule: str | None
     role_path: tuple[str, ...]
+
+
+class VerifyAudit(Command):
+    """Whether the audit of the caller's tenant is whole, up to these seals kept elsewhere too."""
+
+    seals: tuple[Seal, ...] = Field(default=(), max_length=1_000)
+
+
+class ReadSeal(Command):
+    """The heads of the tenant's audit, signed together: to be kept elsewhere."""
 
 
 class ReadAudit(Command):

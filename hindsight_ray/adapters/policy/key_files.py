@@ -1,0 +1,168 @@
+"""Key files of a home: made once, rotated and retired without a process noticing a gap.
+
+A private key lies in one file that its owner alone may read; beside it a list of public keys by
+their `kid`. Files appear whole or not at all, so that a process may read them at any moment.
+"""
+
+import base64
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+)
+
+from hindsight_ray.errors import HomeInvalid, InvalidInput
+
+Stamp = tuple[int, int, int]  # which writing of a file this is
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    """A private key's file and the list of public ones, both in the home."""
+
+    private: str
+    public: str
+
+    def create(self, home: Path) -> None:
+        """Make the key unless there is one. Of two processes that try, one does."""
+        if not (home / self.private).exists():
+            _write_once(home / self.private, _pem(Ed25519PrivateKey.generate()))
+        if not (home / self.public).exists():
+            public = self.load(home).public_key()
+            _replace(home / self.public, _public_text({key_id(public): public}), mode=0o644)
+
+    def rotate(self, home: Path) -> str:
+        """Sign with a new key from now on and return its `kid`; the old ones stay good."""
+        key = Ed25519PrivateKey.generate()
+        public = key.public_key()
+        known = {**self.known(home), key_id(public): public}
+        _replace(home / self.public, _public_text(known), mode=0o644)  # first: verifiers need it
+        _replace(home / self.private, _pem(key), mode=0o600)
+        return key_id(public)
+
+    def retire(self, home: Path, kid: str) -> None:
+        """Refuse whatever an old key has signed, from the next call on."""
+        known = self.known(home)
+        if kid not in known:
+            raise InvalidInput(f"`kid` {kid!r} is none of this home's keys: {sorted(known)}")
+        if kid == self.current(home):
+            raise InvalidInput(
+                f"`kid` {kid!r} is the key that signs now; rotate before retiring it"
+            )
+        del known[kid]
+        _replace(home / self.public, _public_text(known), mode=0o644)
+
+    def current(self, home: Path) -> str:
+        """The `kid` that signs now."""
+        return key_id(self.load(home).public_key())
+
+    def load(self, home: Path) -> Ed25519PrivateKey:
+        """The private key. Raises `HomeInvalid` if it is missing, damaged or open to others."""
+        path = home / self.private
+        try:
+            mode = path.stat().st_mode & 0o777
+            if mode & 0o077:
+                raise HomeInvalid(
+                    f"`{path}` can be read by others (mode {mode:04o}); run `chmod 600` on it",
+                    path=str(path),
+                )
+            key = load_pem_private_key(path.read_bytes(), password=None)
+        except (OSError, ValueError, TypeError) as error:
+            raise HomeInvalid(
+                f"`{path}` cannot be read as an operator key", path=str(path)
+            ) from error
+        if not isinstance(key, Ed25519PrivateKey):
+            raise HomeInvalid(f"`{path}` is no Ed25519 key", path=str(path))
+        return key
+
+    def known(self, home: Path) -> dict[str, Ed25519PublicKey]:
+        """The public keys by `kid`. Raises `HomeInvalid`."""
+        path = home / self.public
+        try:
+            listed = json.loads(path.read_text(encoding="utf-8"))["keys"]
+            keys = [
+                Ed25519PublicKey.from_public_bytes(base64.b64decode(one["x"])) for one in listed
+            ]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise HomeInvalid(f"`{path}` cannot be read as public keys", path=str(path)) from error
+        return {key_id(key): key for key in keys}
+
+    def stamps(self, home: Path) -> tuple[Stamp | None, Stamp | None]:
+        """Which writings of the two files these are; None for one that is not there."""
+        return _stamp(home / self.private), _stamp(home / self.public)
+
+
+def key_id(public: Ed25519PublicKey) -> str:
+    """The `kid` of a key: 16 hex digits of its SHA-256."""
+    return hashlib.sha256(_raw(public)).hexdigest()[:16]
+
+
+def _stamp(path: Path) -> Stamp | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return (found.st_ino, found.st_mtime_ns, found.st_size)
+
+
+def _raw(public: Ed25519PublicKey) -> bytes:
+    return public.public_bytes(Encoding.Raw, PublicFormat.Raw)
+
+
+def _pem(key: Ed25519PrivateKey) -> bytes:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def _public_text(keys: Mapping[str, Ed25519PublicKey]) -> bytes:
+    listed = [
+        {"kid": kid, "kty": "OKP", "crv": "Ed25519", "x": base64.b64encode(_raw(key)).decode()}
+        for kid, key in sorted(keys.items())
+    ]
+    return json.dumps({"keys": listed}, indent=2).encode() + b"\n"
+
+
+def _write_once(path: Path, data: bytes) -> None:
+    """Put `data` at `path` with mode 0600 unless the file is there by then."""
+    draft = _draft(path, data, 0o600)
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        pass  # another process was first, and its key is the home's
+    finally:
+        draft.unlink()
+    _sync_folder(path.parent)
+
+
+def _replace(path: Path, data: bytes, *, mode: int) -> None:
+    _draft(path, data, mode).replace(path)
+    _sync_folder(path.parent)
+
+
+def _draft(path: Path, data: bytes, mode: int) -> Path:
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(descriptor, "wb") as file:
+        os.fchmod(file.fileno(), mode)  # whatever the umask is
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    return draft
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
