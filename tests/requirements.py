@@ -114,6 +114,13 @@ REQUIREMENTS: dict[str, Requirement] = {
     "credit.exact": _R("Shapley, Banzhaf and Owen values equal two other implementations", _CREDIT),
     "credit.intervals": _R("sampled 95 % intervals hold the truth 93 to 98 % of the time", _CREDIT),
     "credit.abstains": _R("too few runs, evaluations or effects: no number, a reason", _CREDIT),
+    "credit.replay": _R("replayed credit finds a planted culprit, and nobody else", _CREDIT),
+    "credit.zero": _R("a decision the record rules out gets exactly nothing", _CREDIT),
+    "credit.memories": _R("useful, idle and harmful memories are told apart", _CREDIT),
+    "credit.faithful": _R(
+        "an environment that does not reproduce the record credits nobody", _CREDIT
+    ),
+    "credit.resumed": _R("a killed game goes on where it was and ends the same", _CREDIT),
     "credit.utility": _R("opinion and structure move no memory's utility", _CREDIT),
     # The audit
     "audit.chain": _R("an entry that was flipped, dropped or reordered is named", _AUDIT),

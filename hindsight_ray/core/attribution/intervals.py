@@ -7,6 +7,7 @@ player that was never seen to matter in 64 permutations is therefore not said to
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
@@ -54,3 +55,11 @@ def means(samples: Values, spread: float) -> Means:
     floor = (spread / count) ** 2
     half = np.maximum(t95(count - 1) * np.sqrt(variance / count), 0.0)
     return Means(middle, np.sqrt(half**2 + floor), count)
+
+
+def family_factor(count: int) -> float:
+    """How much wider `count` intervals must be for all to hold at once 95 % of the time.
+
+    After Bonferroni, for a statement about any of them; each interval by itself is not widened.
+    """
+    return NormalDist().inv_cdf(1 - 0.025 / max(count, 1)) / Z95
