@@ -26,6 +26,7 @@ from hindsight_ray.domain.rows import (
     Standing,
 )
 from hindsight_ray.domain.run import Annotation, Outcome, Run, WorkingState
+from hindsight_ray.ports.credits import CreditLog
 from hindsight_ray.ports.stored import Intent, Vector
 
 
@@ -369,6 +370,7 @@ class Unit(Protocol):
 
     runs: RunLog
     outcomes: OutcomeLog
+    credits: CreditLog
     reviews: ReviewLog
     layers: LayerLog
     commands: CommandLog

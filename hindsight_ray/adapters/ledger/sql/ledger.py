@@ -13,6 +13,7 @@ from hindsight_ray.adapters.ledger.sql.apart import MemoriesApart, SqlIntents
 from hindsight_ray.adapters.ledger.sql.audit import Chains, SqlAudit
 from hindsight_ray.adapters.ledger.sql.commands import SqlCommands, SqlRecalls
 from hindsight_ray.adapters.ledger.sql.connection import Lanes, Work
+from hindsight_ray.adapters.ledger.sql.credits import SqlCredits
 from hindsight_ray.adapters.ledger.sql.keys import KnownKeys, SqlKeys, SqlSpaces
 from hindsight_ray.adapters.ledger.sql.memories import SqlMemories
 from hindsight_ray.adapters.ledger.sql.outcomes import SqlLayers, SqlOutcomes, SqlReviews
@@ -44,6 +45,7 @@ class SqlUnit:
         self.known_rows = known_rows
         self.runs: ports.RunLog = SqlRuns(work)
         self.outcomes: ports.OutcomeLog = SqlOutcomes(work)
+        self.credits: ports.CreditLog = SqlCredits(work)
         self.reviews: ports.ReviewLog = SqlReviews(work)
         self.layers: ports.LayerLog = SqlLayers(work)
         self.commands: ports.CommandLog = SqlCommands(work)

@@ -134,6 +134,29 @@ outcomes = Table(
     _text("record"),
 )
 
+credit_records = Table(
+    "credits",
+    metadata,
+    _text("tenant", key=True),
+    _text("group", key=True),  # the run, or the task that compared runs share
+    _text("method", key=True),
+    _text("by", key=True),
+    _text("run_id"),
+    _big("at"),
+    _text("record"),
+    Index("credits_by_run", "tenant", "run_id"),
+)
+
+credit_memories = Table(
+    "credit_memories",
+    metadata,
+    _text("tenant", key=True),
+    _text("memory_id", key=True),
+    _text("group", key=True),
+    _text("method", key=True),
+    _text("by", key=True),
+)
+
 reviews = Table(
     "reviews",
     metadata,
