@@ -2,6 +2,7 @@
 
 from hindsight_ray.ports.credits import (
     CreditLog,
+    OutcomeLog,
 )
 from hindsight_ray.ports.ledger import (
     Appended,
@@ -14,7 +15,6 @@ from hindsight_ray.ports.ledger import (
     Ledger,
     Memories,
     MemoryStats,
-    OutcomeLog,
     PolicyLog,
     RecallLog,
     ReviewLog,

@@ -1,9 +1,20 @@
-"""Where credit that was found is kept: the results of replays and of comparing runs."""
+"""Where a run's outcomes are kept, and the credit found for them by replays and comparisons."""
 
 from collections.abc import Sequence
 from typing import Protocol
 
 from hindsight_ray.domain.credit import Credited
+from hindsight_ray.domain.run import Outcome
+
+
+class OutcomeLog(Protocol):
+    """Outcomes of runs; one per run and asserting principal, revisable."""
+
+    async def put(self, tenant: str, outcome: Outcome) -> None: ...
+
+    async def of_run(self, tenant: str, run_id: str) -> Sequence[Outcome]:
+        """By time, the latest last."""
+        ...
 
 
 class CreditLog(Protocol):

@@ -25,8 +25,8 @@ from hindsight_ray.domain.rows import (
     RowFilter,
     Standing,
 )
-from hindsight_ray.domain.run import Annotation, Outcome, Run, WorkingState
-from hindsight_ray.ports.credits import CreditLog
+from hindsight_ray.domain.run import Annotation, Run, WorkingState
+from hindsight_ray.ports.credits import CreditLog, OutcomeLog
 from hindsight_ray.ports.stored import Intent, Vector
 
 
@@ -86,16 +86,6 @@ class RunLog(Protocol):
     async def annotate(self, tenant: str, annotation: Annotation) -> None: ...
 
     async def annotations(self, tenant: str, run_id: str) -> Sequence[Annotation]: ...
-
-
-class OutcomeLog(Protocol):
-    """Outcomes of runs; one per run and asserting principal, revisable."""
-
-    async def put(self, tenant: str, outcome: Outcome) -> None: ...
-
-    async def of_run(self, tenant: str, run_id: str) -> Sequence[Outcome]:
-        """By time, the latest last."""
-        ...
 
 
 class ReviewLog(Protocol):
