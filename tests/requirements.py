@@ -24,6 +24,7 @@ _RECORD = "One place of record"
 _RUN = "Two ways to run"
 _WORK = "From work to memory"
 _AUDIT = "hindsight_ray/domain/audit.py"
+_OUTSIDE = "hindsight_ray/service/outside.py"
 _CREDIT = "hindsight_ray/core/attribution"
 
 REQUIREMENTS: dict[str, Requirement] = {
@@ -110,6 +111,18 @@ REQUIREMENTS: dict[str, Requirement] = {
     "promote": _R("promotion drops scopes from the audience on purpose and on record", _WORK),
     "import.formats": _R("message lists and multi-agent logs become runs", _WORK),
     "import.untrusted": _R("what an untrusted log teaches is quarantined", _WORK),
+    # Text from outside
+    "poison.apart": _R(
+        "text from outside is quarantined in `global` and in scopes shared by grant", _OUTSIDE
+    ),
+    "poison.marked": _R("where its author alone reads it, it is found and marked", _OUTSIDE),
+    "poison.untouched": _R("it changes nothing that somebody said or has accepted", _OUTSIDE),
+    "poison.run": _R(
+        "who recalled it in a run writes nothing wider than its readers in that run", _OUTSIDE
+    ),
+    "poison.author": _R(
+        "an unreviewed author fills one place of an answer from a shared scope", _OUTSIDE
+    ),
     # Attribution
     "credit.exact": _R("Shapley, Banzhaf and Owen values equal two other implementations", _CREDIT),
     "credit.intervals": _R("sampled 95 % intervals hold the truth 93 to 98 % of the time", _CREDIT),

@@ -87,6 +87,18 @@ class AccessSet:
             some = True
         return some and self.denied_labels.isdisjoint(labels)
 
+    def by_grant(self, scope: str) -> bool:
+        """Whether the caller reads this scope only because it was shared, or as one of a group."""
+        if not self.may("read", scope):
+            return False
+        return not any(
+            rule.grantor is None and (rule.until is None or self._now < rule.until)
+            for source in self._sources
+            for pattern in self._patterns(scope)
+            if pattern != "agent:{member}"
+            for rule in source.bucket.allows().get(("read", pattern), ())
+        )
+
     def decide(self, action: Action, object: str) -> Decision:  # noqa: A002 - the policy's word
         """The decision with its rule, role path and reason. Agrees with `may`."""
         effect, reason, rule, path = self._verdict(action, object)

@@ -76,6 +76,15 @@ def equal_readers(draft: Draft, kept: Memory) -> bool:
     return set(kept.audience) == set(draft.audience) and set(kept.labels) == set(draft.labels)
 
 
+def may_change(draft: Draft, kept: Memory) -> bool:
+    """Whether the draft may touch the kept record: text from outside never touches what somebody
+    said or has accepted, and what is quarantined touches nothing that is answered."""
+    sound = kept.source.trusted or kept.source.reviewed_by is not None
+    if sound and not draft.source.trusted:
+        return False
+    return draft.status != "quarantined" or kept.status == "quarantined"
+
+
 def comparable(draft: Draft, kept: Memory) -> bool:
     """Whether the kept record asks nothing of a reader that the draft does not."""
     return contained(kept.audience, draft.audience) and contained(kept.labels, draft.labels)
@@ -92,6 +101,7 @@ def _among_near(
         equal = equal_readers(draft, kept.memory)
         if like in ("same", "briefer"):
             return _duplicate(draft, kept.memory, equal=equal)
+        equal = equal and may_change(draft, kept.memory)
         if like == "fuller" and equal and draft.source.weight >= kept.memory.source.weight:
             return _merged(draft, kept.memory, content)
         if like == "opposite":
@@ -127,7 +137,7 @@ def _duplicate(draft: Draft, kept: Memory, *, equal: bool) -> Verdict:
             update={"reviewed_by": draft.source.reviewed_by, "trusted": True}
         )
         changes["derived_from"] = tuple(dict.fromkeys((*kept.derived_from, *draft.derived_from)))
-    if not changes or not equal:
+    if not changes or not equal or not may_change(draft, kept):
         return Verdict(duplicate_of=kept, why=f"{kept.id} says the same")
     return Verdict(merged=kept.model_copy(update=changes), why=f"added to {kept.id}")
 
@@ -181,13 +191,14 @@ def _on_topic(
             draft.source.weight, draft.source.user, kept, terms.now, terms.window_s
         )
         if ruling.verdict == "both pending":
-            aside = (kept,) if kept.status == "active" else ()
+            doubtful = kept.status != "active" or not may_change(draft, kept)
+            aside = () if doubtful else (kept,)
             verdict = replace(
                 verdict, pending=True, set_aside=(*verdict.set_aside, *aside), why=ruling.why
             )
         elif kept.status != "active":
             continue  # what waits for a person already is settled by nobody else
-        elif ruling.verdict == "new pending":
+        elif ruling.verdict == "new pending" or not may_change(draft, kept):
             verdict = replace(verdict, pending=True, why=ruling.why)
         elif kept not in verdict.outdated:
             verdict = replace(

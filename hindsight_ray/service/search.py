@@ -25,7 +25,7 @@ from hindsight_ray.service.admit import Admitted, admit, row_filter
 from hindsight_ray.service.both import both
 from hindsight_ray.service.offered import Growth
 from hindsight_ray.service.recall import note_recall
-from hindsight_ray.service.seen import ANSWERED, presentable
+from hindsight_ray.service.seen import ANSWERED, presentable, status_shown
 from hindsight_ray.service.world import World
 
 _NO_STATISTICS = MemoryStatistics()
@@ -237,7 +237,7 @@ def _passes(question: _Question, memory: Memory) -> bool:
         and admitted.may_read(memory.audience, memory.labels)
         and (memory.expires_at is None or memory.expires_at > admitted.now)
         and memory.status in rows.statuses
-        and (memory.status in ANSWERED or admitted.access.may("review", memory.scope))
+        and status_shown(admitted, memory)
         and _asked_for(rows, memory)
         and _applies(question.command, memory)
     )

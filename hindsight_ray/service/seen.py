@@ -1,7 +1,8 @@
 """Which memories a caller may be shown by name: the whole audience, no denied label, the status.
 
 Pending, quarantined and archived ones are shown to those who hold `review` on their scope; for
-everyone else they are as absent as what does not exist.
+everyone else they are as absent as what does not exist. So is text from outside that nobody has
+accepted, for whoever reads its scope by grant: it was the owner's when the scope was shared.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,15 @@ def shows(admitted: Admitted, memory: Memory) -> bool:
         return False
     if memory.expires_at is not None and memory.expires_at <= admitted.now:
         return False
-    return memory.status in ANSWERED or admitted.access.may("review", memory.scope)
+    return status_shown(admitted, memory)
+
+
+def status_shown(admitted: Admitted, memory: Memory) -> bool:
+    """Whether a reader of its audience sees it at its status, as what it is from."""
+    doubted = not memory.source.trusted and memory.source.reviewed_by is None
+    if memory.status in ANSWERED and not (doubted and admitted.access.by_grant(memory.scope)):
+        return True
+    return admitted.access.may("review", memory.scope)
 
 
 async def visible(unit: Unit, admitted: Admitted, memory_id: str) -> Memory:

@@ -18,6 +18,7 @@ from hindsight_ray.service import commit, once
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.commit import Author
 from hindsight_ray.service.offered import Inherited, inherited
+from hindsight_ray.service.outside import set_apart
 from hindsight_ray.service.seen import visible
 from hindsight_ray.service.world import World
 from hindsight_ray.service.write import source_kind
@@ -47,6 +48,9 @@ async def update(world: World, caller: Caller, command: Update) -> Receipt:
         _check_revision(memory, command)
         taken_over = await inherited(unit, admitted, None)
         following = _following(admitted, memory, command, content, taken_over)
+        doubted = content is not None and not following.source.trusted
+        if doubted and await set_apart(world, unit, admitted, memory.scope):
+            following = following.model_copy(update={"status": "quarantined"})
         if vector is not None:
             model = world.embedder.space.model
             following = following.model_copy(update={"embedding_model": model})
@@ -113,9 +117,6 @@ def _following(
         _refuse_laundering(admitted, memory, taken_over)
     if content is not None:
         changes["source"] = _source(admitted, memory, taken_over)
-        own = (admitted.caller.principal, admitted.caller.acting_scope)
-        if taken_over.untrusted and memory.scope not in own:
-            changes["status"] = "quarantined"
     changes |= {"revision": memory.revision + 1, "updated_at": admitted.now}
     return Memory.model_validate(dict(memory) | changes)
 

@@ -21,6 +21,7 @@ from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.commit import author
 from hindsight_ray.service.keep import commit_draft, keep, own_ids, prepare
 from hindsight_ray.service.offered import Inherited, inherited
+from hindsight_ray.service.outside import OUTSIDE, set_apart
 from hindsight_ray.service.world import World
 
 __all__ = ["default_scope", "keep", "source_kind", "write"]
@@ -56,7 +57,10 @@ async def _admitted_draft(
     """The caller as admitted now, the draft as it would be now, the receipt if it is done."""
     admitted = await admit(world, unit, caller)
     admitted.require("write", scope)
-    draft = _draft(admitted, command, scope, await inherited(unit, admitted, command.run_id))
+    taken_over = await inherited(unit, admitted, command.run_id)
+    draft = _draft(admitted, command, scope, taken_over)
+    if not draft.source.trusted and await set_apart(world, unit, admitted, scope):
+        draft = draft.model_copy(update={"status": "quarantined"})
     done = await once.replayed(unit, caller, command.command_id, command, Receipt)
     if done is not None:
         done = _told(admitted, draft, done)
@@ -99,8 +103,6 @@ def _draft(admitted: Admitted, command: Write, scope: ScopeName, taken_over: Inh
             f"`labels` would be {len(labels)}, with those of what was offered; at most {TAGS_MAX}",
             field="labels",
         )
-    # What was learned from untrusted text stays with its author until somebody has looked at it.
-    wider = scope not in (caller.principal, caller.acting_scope)
     return Draft(
         tenant=caller.tenant,
         principal=caller.principal,
@@ -123,11 +125,10 @@ def _draft(admitted: Admitted, command: Write, scope: ScopeName, taken_over: Inh
         source=Source(
             kind=kind,
             weight=SOURCE_WEIGHTS["import"] if taken_over.untrusted else SOURCE_WEIGHTS[kind],
-            trusted=not taken_over.untrusted,
+            trusted=not taken_over.untrusted and kind not in OUTSIDE,
             agent=caller.agent,
             user=caller.user,
             session=caller.session,
             run=command.run_id,
         ),
-        status="quarantined" if taken_over.untrusted and wider else "active",
     )
