@@ -9,7 +9,8 @@ authority: a property test holds the two equal. `policies/model.conf` states the
 - Any allow and no deny. What the acting user is denied counts always; what the acting user is
   allowed counts for the actions that acting carries, the rest only for the ticket's own principal.
 - Objects are compared for equality: with the scope itself, with its class (`agent:*`, `user:*`),
-  with the caller's own (`agent:{self}`, `user:{acting}`).
+  with the caller's own (`agent:{self}`, `user:{acting}`). `agent:{member}` in a rule on a role
+  stands for every agent that has been given that role: a group whose members see each other.
 """
 
 from bisect import bisect_right
@@ -17,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from hindsight_ray.core.policy_index import ANY_TENANT, Bucket, PolicyIndex, Side
+from hindsight_ray.core.policy_index import ANY_TENANT, MEMBER, Bucket, PolicyIndex, Side
 from hindsight_ray.core.policy_text import object_class
 from hindsight_ray.domain.access import ACTIONS, Action, Decision, Effect, Revision, Rule
 from hindsight_ray.domain.caller import Caller
@@ -56,7 +57,7 @@ class AccessSet:
     _agent: str | None
     _user: str | None
     _sources: tuple[_Source, ...]
-    _empty: bool
+    _index: PolicyIndex
     _answers: dict[tuple[str, str], bool] = field(default_factory=dict)
     _everything: bool | None = None
 
@@ -127,6 +128,8 @@ class AccessSet:
                 if not source.own or (acting and pattern == "user:{acting}"):
                     continue
                 for rule in source.bucket.allows().get((action, pattern), ()):
+                    if pattern == MEMBER and not self._in_group(scope, rule):
+                        continue
                     if rule.until is None:
                         return Held(until=None)
                     if self._now < rule.until:
@@ -158,7 +161,7 @@ class AccessSet:
 
     def _label_verdict(self, action: str) -> tuple[Effect, str, Rule | None, tuple[str, ...]]:
         """A label that nothing denies stands in nobody's way; it can only ever hide."""
-        if action != "read" or self._empty:
+        if action != "read" or self._index.empty:
             return "deny", "no rule", None, ()
         if self._caller.actions is not None and action not in self._caller.actions:
             return "deny", "narrowed by ticket", None, ()
@@ -177,18 +180,24 @@ class AccessSet:
             return ()
         if kind in ("global", "label"):
             return (target,)
-        if target == self._agent:
-            return (target, "agent:{self}", "agent:*")
-        if target == self._user:
-            return (target, "user:{acting}", "user:*")
-        return (target, f"{kind}:*")
+        if kind == "agent":
+            own = ("agent:{self}",) if target == self._agent else ()
+            return (target, *own, MEMBER, "agent:*")
+        own = ("user:{acting}",) if target == self._user else ()
+        return (target, *own, "user:*")
 
     def _live(self, side: Side, action: str, patterns: tuple[str, ...]) -> Rule | None:
         for pattern in patterns:
             for rule in side.get((action, pattern), ()):
-                if rule.until is None or self._now < rule.until:
+                if rule.until is not None and self._now >= rule.until:
+                    continue
+                if pattern != MEMBER or self._in_group(patterns[0], rule):
                     return rule
         return None
+
+    def _in_group(self, scope: str, rule: Rule) -> bool:
+        """Whether the scope's agent has been given the role that the rule is about."""
+        return self._index.belongs(self._caller.tenant, scope, rule.subject)
 
     def _reads_everything(self) -> bool:
         caller = self._caller
@@ -237,7 +246,7 @@ def compile_access(index: PolicyIndex, caller: Caller, now: datetime) -> AccessS
         _agent=agent,
         _user=user,
         _sources=tuple(sources),
-        _empty=index.empty,
+        _index=index,
     )
 
 

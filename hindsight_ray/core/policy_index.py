@@ -21,6 +21,7 @@ from hindsight_ray.domain.access import (
 
 ROLE_DEPTH_MAX = 9  # memberships from a principal to a role; Casbin sees no further
 ANY_TENANT = "*"
+MEMBER = "agent:{member}"  # in a rule on a role: the scopes of the agents that have it
 
 Placed = tuple[int, Rule]  # a rule and its place in the order of the policy
 Side = dict[tuple[str, str], tuple[Rule, ...]]  # rules by (action, object)
@@ -186,8 +187,11 @@ class PolicyIndex:
     def near(self, tenant: str, scope: str) -> tuple[Placed, ...]:
         """Every rule that can bear on who does what on the scope, in the policy's order."""
         kind = scope.partition(":")[0]
-        own = {"agent": "agent:{self}", "user": "user:{acting}"}.get(kind)
-        objects = (scope,) if own is None else (scope, own, f"{kind}:*")
+        patterns = {
+            "agent": ("agent:{self}", MEMBER, "agent:*"),
+            "user": ("user:{acting}", "user:*"),
+        }
+        objects = (scope, *patterns.get(kind, ()))
         by_object = self._by_object()
         found = [
             one
@@ -224,8 +228,16 @@ class PolicyIndex:
 
     def paths(self, tenant: str, principal: str, role: str) -> dict[str, tuple[str, ...]]:
         """Each subject that `principal` counts as in `tenant`, nearest first, with its path."""
-        paths: dict[str, tuple[str, ...]] = {principal: (principal,), role: (principal, role)}
-        level = [principal, role]
+        return self._followed(tenant, {principal: (principal,), role: (principal, role)})
+
+    def belongs(self, tenant: str, agent: str, role: str) -> bool:
+        """Whether the agent has been given the role, directly or by way of others."""
+        return role in self._followed(tenant, {agent: (agent,)})
+
+    def _followed(
+        self, tenant: str, paths: dict[str, tuple[str, ...]]
+    ) -> dict[str, tuple[str, ...]]:
+        level = list(paths)
         for _ in range(ROLE_DEPTH_MAX):
             following: list[str] = []
             for member in level:

@@ -23,7 +23,8 @@ _EXPECTED: dict[tuple[str, str], str] = {
         '(p.tenant==r.tenant||p.tenant=="*")&&p.act==r.act'
         '&&(p.obj==r.obj||(p.obj=="agent:*"&&r.cls=="agent")||(p.obj=="user:*"&&r.cls=="user")'
         '||(p.obj=="label:*"&&r.cls=="label")||(p.obj=="agent:{self}"&&r.obj==r.agent)'
-        '||(p.obj=="user:{acting}"&&r.obj==r.user))'
+        '||(p.obj=="user:{acting}"&&r.obj==r.user)'
+        '||(p.obj=="agent:{member}"&&r.cls=="agent"&&g(r.obj,p.sub,r.tenant)))'
         "&&(g(r.agent,p.sub,r.tenant)||g(r.agent_role,p.sub,r.tenant)"
         '||((p.eft=="deny"||r.agent=="agent:"||r.act=="read"||r.act=="write"||r.act=="forget"'
         '||r.act=="review")&&(g(r.user,p.sub,r.tenant)||g(r.user_role,p.sub,r.tenant))))'

@@ -18,7 +18,11 @@ def probes(policy: Policy, now: datetime) -> Iterator[tuple[Caller, Action, str]
     for rule in policy.rules[::step][:number]:
         tenant = "any" if rule.tenant == "*" else rule.tenant
         caller = _caller(_member(rule.subject, members), tenant, now)
-        yield caller, rule.action, _object(rule.object, caller)
+        target = _object(rule.object, caller)
+        if rule.object == "agent:{member}":
+            target = _member(rule.subject, members)
+            target = target if target.startswith("agent:") else "agent:somebody"
+        yield caller, rule.action, target
 
 
 def _member(subject: str, members: dict[str, str]) -> str:

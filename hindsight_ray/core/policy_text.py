@@ -25,7 +25,7 @@ ROLES_IN_CHAIN_MAX = 9
 IMPLICIT_ROLES = ("role:agent", "role:user")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,127}\Z")
-_PATTERNS = ("agent:*", "user:*", "agent:{self}", "user:{acting}")
+_PATTERNS = ("agent:*", "user:*", "agent:{self}", "agent:{member}", "user:{acting}")
 ObjectClass = Literal["global", "agent", "user", "label"]
 
 
@@ -77,6 +77,7 @@ def checked_rule(rule: Rule) -> Rule:
         _subject_fault(rule.subject),
         _tenant_fault(rule.tenant),
         _object_fault(rule.object, rule.action, rule.effect),
+        _group_fault(rule.subject, rule.object),
     ):
         if fault is not None:
             raise InvalidPolicy(f"`rule` {rule} is not valid: {fault}", rule=str(rule))
@@ -156,7 +157,10 @@ def _rule(fields: Sequence[str], line: int) -> Rule:
     if action not in ACTIONS:
         _refuse(line, f"has the action {action!r}; actions are {', '.join(ACTIONS)}")
     fault = (
-        _subject_fault(subject) or _tenant_fault(tenant) or _object_fault(target, action, effect)
+        _subject_fault(subject)
+        or _tenant_fault(tenant)
+        or _object_fault(target, action, effect)
+        or _group_fault(subject, target)
     )
     if fault is not None:
         _refuse(line, fault)
@@ -219,8 +223,18 @@ def _object_fault(target: str, action: str, effect: str) -> str | None:
         return None
     return (
         f"has the object {target!r}; objects are `global`, `agent:<id>`, `user:<id>`,"
-        " `label:<id>`, `agent:*`, `user:*`, `agent:{self}` and `user:{acting}`"
+        " `label:<id>`, `agent:*`, `user:*`, `agent:{self}`, `agent:{member}` and `user:{acting}`"
     )
+
+
+def _group_fault(subject: str, target: str) -> str | None:
+    if target != "agent:{member}":
+        return None
+    if subject in IMPLICIT_ROLES:
+        return f"has {target!r} on {subject!r}, which nobody is given; `agent:*` means every agent"
+    if not subject.startswith("role:"):
+        return f"has {target!r} on {subject!r}; only a role has members"
+    return None
 
 
 def _check_names(lines: dict[str, int]) -> None:

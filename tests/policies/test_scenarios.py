@@ -4,13 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from hindsight_ray import compose
 from hindsight_ray.adapters.policy.casbin import CasbinPolicies
-from hindsight_ray.adapters.policy.profiles import shipped_text
+from hindsight_ray.adapters.policy.profiles import policies_folder, shipped_text
 from hindsight_ray.adapters.policy.scenarios import profile_beside, read_scenario, scenario_files
 from hindsight_ray.core.policy_scenarios import Scenario, policy_of, scenario_of, verdicts
 from hindsight_ray.domain.access import Policy
-from hindsight_ray.errors import InvalidInput
-from tests.worlds import START
+from hindsight_ray.domain.commands import LoadPolicy
+from hindsight_ray.domain.receipt import PolicyLoaded
+from hindsight_ray.errors import InvalidInput, InvalidSettings
+from tests.worlds import START, world
 
 FILES = scenario_files()
 
@@ -38,8 +41,34 @@ async def test_casbin_decides_every_assertion_alike(path: Path) -> None:
         assert allowed == one.decision.allowed, asked
 
 
-def test_there_is_a_scenario_for_agents_users_roles_and_own_rules() -> None:
-    assert [path.stem for path in FILES] == ["agents", "own_rules", "roles", "users"]
+def test_there_are_scenarios_for_every_profile_and_for_own_rules() -> None:
+    names = {path.stem for path in FILES}
+    assert names >= {"agents", "own_rules", "roles", "users", "strict", "team", "research"}
+    profiles = {path.stem for path in policies_folder().glob("*.csv")}
+    assert {_loaded(path)[0].profile.removesuffix(".csv") for path in FILES} == profiles
+
+
+@pytest.mark.covers("G5.profile")
+@pytest.mark.parametrize("name", ["default", "strict", "team", "research"])
+async def test_a_home_begins_with_the_profile_that_is_asked_for(tmp_path: Path, name: str) -> None:
+    async with compose.open(tmp_path, embedding="hashed", policy=name) as hindsight:
+        decided = await hindsight.operator("acme").why("read", "agent:other", agent="planner")
+        assert decided.allowed == (name == "research")
+        decided = await hindsight.operator("acme").why("read", "global", agent="planner")
+        assert decided.allowed == (name != "strict")
+    async with compose.open(tmp_path, policy=name):
+        pass  # the same words again mean the same home
+    other = "team" if name == "strict" else "strict"
+    with pytest.raises(InvalidSettings, match="policy load"):
+        async with compose.open(tmp_path, policy=other):
+            pass
+
+
+@pytest.mark.parametrize("name", ["default", "strict", "team", "research"])
+async def test_every_profile_can_be_loaded_in_place_of_another(tmp_path: Path, name: str) -> None:
+    async with world(tmp_path) as home:
+        loaded = await home.ask(await home.operator(), LoadPolicy(text=shipped_text(f"{name}.csv")))
+        assert isinstance(loaded, PolicyLoaded)
 
 
 def test_a_scenario_that_the_policy_does_not_meet_is_noticed() -> None:

@@ -37,6 +37,15 @@ _plain_rules = st.builds(
     effect=st.sampled_from(("allow", "allow", "allow", "deny")),
     until=_times,
 )
+_group_rules = st.builds(
+    Rule,
+    subject=st.sampled_from(("role:r1", "role:r2", "role:r3")),
+    tenant=st.sampled_from((*TENANTS, "*")),
+    object=st.just("agent:{member}"),
+    action=st.sampled_from(("read", "read", "write", "share")),
+    effect=st.sampled_from(("allow", "allow", "deny")),
+    until=_times,
+)
 _label_rules = st.builds(
     Rule,
     subject=st.sampled_from((*PRINCIPALS, *ROLES)),
@@ -53,10 +62,11 @@ _memberships = st.builds(
     tenant=st.sampled_from((*TENANTS, "*")),
 )
 _policies = st.builds(
-    lambda rules, labels, links: Policy(
-        revision=Revision(3), rules=(*rules, *labels), memberships=tuple(links)
+    lambda rules, groups, labels, links: Policy(
+        revision=Revision(3), rules=(*rules, *groups, *labels), memberships=tuple(links)
     ),
     st.lists(_plain_rules, max_size=14),
+    st.lists(_group_rules, max_size=2),
     st.lists(_label_rules, max_size=2),
     st.lists(_memberships, max_size=6, unique=True),
 )
