@@ -14,6 +14,15 @@ class Settings(Value):
     policy: str = Field(
         default="default", pattern="^(default|strict|team|research)$"
     )  # to begin with
+    store: str = Field(default="embedded", pattern="^(embedded|weaviate)$")
+    weaviate_url: str = "http://127.0.0.1:8080"
+    weaviate_grpc_port: int = Field(default=50051, ge=1, le=65_535)
+    weaviate_api_key_env: str = ""  # the environment variable that holds the key; never the key
+    weaviate_hot_tenants: int = Field(default=500, ge=1, le=2_000)  # for each process
+    store_outage: str = Field(
+        default="refuse", pattern="^(refuse|queue)$"
+    )  # changes, if it is down
+    store_queue_max: int = Field(default=1_000, ge=1)
     confidence_min: float = Field(default=0.6, ge=0, le=1)
     confidence_min_procedure: float = Field(default=0.7, ge=0, le=1)
     below_confidence: str = Field(default="pending", pattern="^(pending|drop)$")

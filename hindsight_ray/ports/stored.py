@@ -46,6 +46,7 @@ class Intent:
     """
 
     number: int
+    tenant: str
     at: datetime
     attempts: int
     placed: Placed

@@ -10,6 +10,7 @@ from hindsight_ray.ports import Unit
 from hindsight_ray.service import commit, once
 from hindsight_ray.service.admit import Admitted, absent, admit
 from hindsight_ray.service.seen import visible
+from hindsight_ray.service.settle import changing
 from hindsight_ray.service.world import World
 
 
@@ -19,7 +20,7 @@ async def forget(world: World, caller: Caller, command: Forget) -> Receipt:
     Raises `NotFound` for what the caller may not read, `AccessDenied` without `forget`. What was
     promoted from it stays.
     """
-    async with world.ledger.writing() as unit:
+    async with changing(world, command.command_id) as unit:
         admitted = await admit(world, unit, caller)
         done = await once.replayed(unit, caller, command.command_id, command, Receipt)
         if done is not None:

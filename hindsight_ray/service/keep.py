@@ -33,6 +33,7 @@ from hindsight_ray.ports import Unit, Vector
 from hindsight_ray.service import commit
 from hindsight_ray.service.admit import Admitted
 from hindsight_ray.service.commit import Author
+from hindsight_ray.service.settle import changing
 from hindsight_ray.service.world import World
 
 NEAREST = 5
@@ -65,7 +66,7 @@ async def prepare(world: World, draft: Draft) -> Prepared:
 async def keep(world: World, draft: Draft, *, reader: Admitted | None) -> Receipt:
     """Keep a draft in a transaction of its own. See the module's text."""
     prepared = await prepare(world, draft)
-    async with world.ledger.writing() as unit:
+    async with changing(world, draft.command_id) as unit:
         known = await unit.commands.get(draft.tenant, draft.principal, draft.command_id)
         if known is not None:
             return Receipt.model_validate_json(known[1])

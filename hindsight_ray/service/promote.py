@@ -20,6 +20,7 @@ from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.commit import author
 from hindsight_ray.service.keep import Prepared, commit_draft, prepare
 from hindsight_ray.service.seen import visible
+from hindsight_ray.service.settle import changing
 from hindsight_ray.service.world import World
 
 
@@ -34,7 +35,7 @@ async def promote(world: World, caller: Caller, command: Promote) -> Receipt:
     if done is not None:
         return done
     prepared = await prepare(world, _draft(caller, command, memory))
-    async with world.ledger.writing() as unit:
+    async with changing(world, command.command_id) as unit:
         admitted, now_memory, done = await _admitted_source(world, unit, caller, command)
         if done is not None:
             return done

@@ -73,6 +73,14 @@ class RecallQueue:
     writing: bool = False
 
 
+@dataclass(slots=True)
+class SettleQueue:
+    """Intents that the store has been told of and that are not closed yet (`service/settle.py`)."""
+
+    waiting: deque[int] = field(default_factory=deque[int])
+    writing: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class World:
     """The ports and settings of one home or deployment."""
@@ -88,6 +96,7 @@ class World:
     background: Background
     access: AccessCache = field(default_factory=AccessCache)
     recalls: RecallQueue = field(default_factory=RecallQueue)
+    settling: SettleQueue = field(default_factory=SettleQueue)
 
 
 @dataclass(frozen=True, slots=True)

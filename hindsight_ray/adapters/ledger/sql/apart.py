@@ -53,8 +53,8 @@ _PLACE = select(places.c.place).where(places.c.tenant == bindparam("tenant"))
 _FULL = (
     select(
         _i.number.label("intent"), _i.at, _i.attempts, _i.revision.label("then"), _i.kind,
-        places.c.place, _m.number, _m.memory_id, _m.revision, audience_keys.c.key, _m.scope,
-        _m.status, _m.type, _m.layer, _m.task_type, _m.created_at, _m.expires_at,
+        places.c.place, _m.tenant, _m.number, _m.memory_id, _m.revision, audience_keys.c.key,
+        _m.scope, _m.status, _m.type, _m.layer, _m.task_type, _m.created_at, _m.expires_at,
         memory_vectors.c.vector,
     )
     .select_from(intents)
@@ -266,7 +266,7 @@ def _intent(row: Any, labels: tuple[str, ...]) -> Intent:
             expires_at=None if row.expires_at is None else moment(row.expires_at),
             vector=np.frombuffer(row.vector, dtype=np.float32),
         )
-    return Intent(row.intent, moment(row.at), row.attempts, then, put, tuple(gone))
+    return Intent(row.intent, row.tenant, moment(row.at), row.attempts, then, put, tuple(gone))
 
 
 def _count(connection: Connection) -> int:

@@ -1,0 +1,348 @@
+"""Vector search in Weaviate under the access filter; what counts, and how near, the ledger says.
+
+The server is asked which objects are near; the ledger then says which of their memories pass now,
+at which revision, and how near exactly. So an answer is that of the caller's own transaction: an
+object that was superseded stands for its memory as it is, and what has not reached the server is
+compared beside. Vectors are the same on both sides, and so are similarities on every store.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import numpy as np
+from weaviate import WeaviateAsyncClient
+from weaviate.classes.config import Configure
+from weaviate.classes.query import Filter
+from weaviate.classes.tenants import Tenant
+from weaviate.collections.classes.filters import FilterReturn
+from weaviate.exceptions import (
+    UnexpectedStatusCodeError,
+    WeaviateBaseError,
+    WeaviateInsertManyAllFailedError,
+)
+
+from hindsight_ray.adapters.stores.weaviate import connection, schema
+from hindsight_ray.adapters.stores.weaviate.connection import Server, bounded
+from hindsight_ray.adapters.stores.weaviate.hot import HotPlaces
+from hindsight_ray.domain.event import MemoryRef
+from hindsight_ray.domain.ids import MemoryUuid
+from hindsight_ray.domain.rows import EmbeddingSpace, Near, RowFilter
+from hindsight_ray.errors import (
+    HomeInvalid,
+    InvalidVector,
+    SpaceMismatch,
+    StoreRefused,
+    Unavailable,
+)
+from hindsight_ray.ports import Placed, StoredObject, Unit, Vector
+
+HOT_PLACES = 500
+_BATCH = 200
+_SPARE = 8  # asked beyond the limit: superseded objects take a place until they are deleted
+_ASKED_MAX = 2_000
+_TRIES = 3
+_PAUSE_S = 0.05
+_NO_PLACE = "tenant not found"
+_WAKING = ("tenant not active", "shutdown", "shutting down", "not ready", "being deleted")
+_REFUSALS = ("vector length", "with length", "dimension", "no such prop", "invalid ", "not valid")
+
+_log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+class WeaviateStore:
+    """`MemoryStore` over one server and one embedding space. Made by `open`."""
+
+    def __init__(
+        self, client: WeaviateAsyncClient, server: Server, space: EmbeddingSpace, *, hot_places: int
+    ) -> None:
+        self._client = client
+        self._server = server
+        self._space = space
+        self._objects = client.collections.use(schema.collection_name(space.model))
+        self._hot = HotPlaces(hot_places)
+        self._known: set[str] = set()
+        self._doubtful = False
+        self._letting_go: set[asyncio.Task[None]] = set()
+
+    @classmethod
+    async def open(
+        cls, server: Server, space: EmbeddingSpace, *, hot_places: int = HOT_PLACES
+    ) -> "WeaviateStore":
+        """The store at `server`, its collection made if it is not there.
+
+        Raises `Unavailable`, `SpaceMismatch` if the collection holds vectors of another dimension,
+        `HomeInvalid` if it is none of ours.
+        """
+        client = await connection.connected(server)
+        try:
+            async with bounded(server):
+                await _ensure_collection(client, space)
+        except BaseException:
+            await client.close()
+            raise
+        return cls(client, server, space, hot_places=hot_places)
+
+    @property
+    def shares_ledger(self) -> bool:
+        return False
+
+    async def check(self) -> None:
+        """Ask the server whether it is ready, if the last thing asked of it failed."""
+        if self._doubtful:
+            await connection.ready(self._client, self._server)
+            self._doubtful = False
+
+    async def nearest(
+        self, unit: Unit, row_filter: RowFilter, vector: Vector, *, limit: int
+    ) -> Sequence[Near]:
+        """Equal similarities by memory id, as on every store."""
+        self._check_vector(vector)
+        if row_filter.empty or limit < 1:
+            return ()
+        place = await unit.intents.place(row_filter.tenant)
+        if place is None:
+            return ()
+        asked = limit + _SPARE
+        while True:
+            found = await self._candidates(place, row_filter, vector, asked)
+            if found is None:
+                _log.warning("place %s is not there: its tenant is compared row by row", place)
+                return (await unit.memories.nearest_of(row_filter, vector, None))[:limit]
+            ids, full = found
+            near = await unit.memories.nearest_of(row_filter, vector, [*ids])
+            passed = sum(one.ref.id in ids for one in near)
+            if passed >= limit or not full or asked >= _ASKED_MAX:
+                return near[:limit]
+            asked = min(asked * 4, _ASKED_MAX)
+
+    async def put(self, objects: Sequence[StoredObject]) -> None:
+        """In batches by place. What the server will not take is `StoreRefused`, by memory id."""
+        refused: dict[str, str] = {}
+        by_place: dict[str, list[StoredObject]] = {}
+        for stored in objects:
+            self._check_vector(stored.vector)
+            by_place.setdefault(stored.placed.place, []).append(stored)
+        for place, theirs in by_place.items():
+            await self._ensure_place(place)
+            for start in range(0, len(theirs), _BATCH):
+                refused |= await self._put(place, theirs[start : start + _BATCH])
+        if refused:
+            raise StoreRefused(
+                f"the memory store refused {len(refused)} objects: {next(iter(refused.values()))}",
+                reasons=refused,
+            )
+
+    async def delete(self, gone: Sequence[Placed]) -> None:
+        by_place: dict[str, list[Placed]] = {}
+        for placed in gone:
+            by_place.setdefault(placed.place, []).append(placed)
+        for place, theirs in by_place.items():
+            ids = [schema.object_id(placed.ref) for placed in theirs]
+            for start in range(0, len(ids), _BATCH):
+                where = Filter.by_id().contains_any(ids[start : start + _BATCH])
+                there = self._objects.with_tenant(place)
+                await self._with_place(place, lambda w=where, t=there: t.data.delete_many(where=w))
+
+    async def held(self, place: str) -> Sequence[MemoryRef]:
+        async def all_refs() -> list[MemoryRef]:
+            there = self._objects.with_tenant(place)
+            names = [schema.MEMORY, schema.REVISION]
+            return [
+                _ref(found.properties) async for found in there.iterator(return_properties=names)
+            ]
+
+        return await self._with_place(place, all_refs) or ()
+
+    async def leave(self, place: str) -> None:
+        async with self._asked():
+            await self._objects.tenants.remove([place])
+        self._hot.forget(place)
+        self._known.discard(place)
+
+    async def close(self) -> None:
+        if self._letting_go:
+            await asyncio.wait(self._letting_go)
+        await self._client.close()
+
+    def _check_vector(self, vector: Vector) -> None:
+        """Before anything is sent: the server takes what it should not."""
+        wanted = self._space.dimension
+        if vector.shape != (wanted,):
+            raise InvalidVector(
+                f"`vector` has shape {vector.shape}; this space has {wanted} numbers",
+                dimension=wanted,
+            )
+        if not np.isfinite(vector).all() or not vector.any():
+            raise InvalidVector("`vector` is zero, or holds NaN or infinity")
+
+    async def _candidates(
+        self, place: str, row_filter: RowFilter, vector: Vector, asked: int
+    ) -> tuple[dict[str, None], bool] | None:
+        """Ids of the nearest objects' memories, and whether there may be more; None: no place."""
+        there = self._objects.with_tenant(place)
+        near = vector.tolist()
+
+        async def one(part: FilterReturn) -> list[str]:
+            found = await there.query.near_vector(
+                near_vector=near, limit=asked, filters=part, return_properties=[schema.MEMORY]
+            )
+            return [str(one.properties[schema.MEMORY]) for one in found.objects]
+
+        merged: dict[str, None] = {}
+        full = False
+        for part in schema.filters(row_filter):
+            ids = await self._with_place(place, lambda p=part: one(p))
+            if ids is None:
+                return None
+            merged |= dict.fromkeys(ids)
+            full = full or len(ids) >= asked
+        return merged, full
+
+    async def _ensure_place(self, place: str) -> None:
+        if place not in self._known:
+            async with self._asked():
+                await self._objects.tenants.create([Tenant(name=place)])
+            self._known.add(place)
+
+    async def _put(self, place: str, objects: Sequence[StoredObject]) -> dict[str, str]:
+        """Put one batch; return what was refused, and why. Anything else raises."""
+        there = self._objects.with_tenant(place)
+        sent = [schema.data_object(stored) for stored in objects]
+
+        async def insert() -> dict[int, str]:
+            try:
+                done = await there.data.insert_many(sent)
+            except WeaviateInsertManyAllFailedError as error:
+                if len(sent) > 1 and _is_refusal(str(error)):
+                    return dict.fromkeys(range(len(sent)), "")  # each is tried by itself
+                if _is_refusal(str(error)):
+                    return {0: str(error)}
+                raise
+            failed = {index: str(error.message) for index, error in done.errors.items()}
+            other = next((why for why in failed.values() if not _is_refusal(why)), None)
+            if other is not None:
+                raise WeaviateBaseError(other)
+            return failed
+
+        failed = await self._with_place(place, insert)
+        if failed is None:  # deleted behind our back, or its making was lost
+            self._known.discard(place)
+            await self._ensure_place(place)
+            failed = await self._with_place(place, insert)
+        refused: dict[str, str] = {}
+        for index, why in (failed or {}).items():
+            if why:
+                refused[objects[index].placed.ref.id] = why
+            else:
+                refused |= await self._put(place, [objects[index]])
+        return refused
+
+    async def _with_place(self, place: str, ask: Callable[[], Awaitable[T]]) -> T | None:
+        """Ask while the place is kept hot; None if it is not there. Wakes it if it was let go."""
+        with self._hot.used(place):
+            async with self._asked():
+                answer = await _woken(ask)
+        self._let_go()
+        return answer
+
+    @asynccontextmanager
+    async def _asked(self) -> AsyncGenerator[None]:
+        """Bounded; after a failure the server is first asked whether it is ready again."""
+        await self.check()
+        try:
+            async with bounded(self._server):
+                yield
+        except Unavailable:
+            self._doubtful = True
+            raise
+
+    def _let_go(self) -> None:
+        places = self._hot.excess()
+        if places:
+            task = asyncio.get_running_loop().create_task(self._deactivate(places))
+            self._letting_go.add(task)
+            task.add_done_callback(self._letting_go.discard)
+
+    async def _deactivate(self, places: Sequence[str]) -> None:
+        try:
+            async with bounded(self._server):
+                await self._objects.tenants.deactivate(list(places))
+        except Unavailable as error:  # they stay hot a little longer
+            _log.warning("%d places could not be let go: %s", len(places), error)
+
+
+async def _woken(ask: Callable[[], Awaitable[T]]) -> T | None:
+    """Ask, again where the place is just waking; None if there is no such place."""
+    for left in reversed(range(_TRIES)):
+        try:
+            return await ask()
+        except WeaviateBaseError as error:
+            text = str(error)
+            if _NO_PLACE in text:
+                return None
+            if not left or not any(word in text for word in _WAKING):
+                raise
+        await asyncio.sleep(_PAUSE_S)
+    return None
+
+
+def _is_refusal(why: str) -> bool:
+    """Whether it is the object that is at fault, so that trying again is no use."""
+    return any(word in why for word in _REFUSALS)
+
+
+def _ref(properties: Mapping[str, Any]) -> MemoryRef:
+    return MemoryRef(
+        id=MemoryUuid(str(properties[schema.MEMORY])), revision=int(properties[schema.REVISION])
+    )
+
+
+async def _ensure_collection(client: WeaviateAsyncClient, space: EmbeddingSpace) -> None:
+    name = schema.collection_name(space.model)
+    if not await client.collections.exists(name):
+        await _make_collection(client, name, space)
+    config = await client.collections.use(name).config.get()
+    try:
+        says = json.loads(config.description or "")
+        model, dimension = str(says["embedding_model"]), int(says["dimension"])
+        layout = int(says["layout"])
+    except (ValueError, KeyError, TypeError):
+        raise HomeInvalid(
+            f"`{name}` in the memory store is a collection of something else; remove it, or use"
+            " another server",
+            collection=name,
+        ) from None
+    if (model, dimension) != (space.model, space.dimension):
+        raise SpaceMismatch(
+            f"`embedding` {space.model!r} with {space.dimension} numbers is not what `{name}` in"
+            f" the memory store holds: {model!r} with {dimension}",
+            pinned_model=model,
+            pinned_dimension=dimension,
+        )
+    tenancy = config.multi_tenancy_config
+    if layout > schema.LAYOUT or not (tenancy.enabled and tenancy.auto_tenant_activation):
+        raise HomeInvalid(
+            f"`{name}` in the memory store has a layout that this release does not know",
+            collection=name,
+        )
+
+
+async def _make_collection(client: WeaviateAsyncClient, name: str, space: EmbeddingSpace) -> None:
+    try:
+        await client.collections.create(
+            name,
+            description=schema.recorded(space),
+            properties=schema.properties(),
+            vector_config=schema.vector_config(),
+            multi_tenancy_config=Configure.multi_tenancy(
+                enabled=True, auto_tenant_creation=False, auto_tenant_activation=True
+            ),
+        )
+    except UnexpectedStatusCodeError as error:
+        if "already exists" not in str(error):  # somebody else was faster
+            raise

@@ -1,0 +1,217 @@
+"""Tell a memory store apart from the ledger what was committed there, and close what it was told.
+
+Every change of memories is made in `changing`. Where the store shares the ledger's transaction that
+is all there is to it. Where it does not, the change is committed first, with an intent; then the
+store is told; then the caller is answered; then, many at a time, superseded objects are deleted and
+the intents closed. Whatever stops this in between, the memory is there: until its intent is closed
+a search compares it in the ledger. So what is left open is done again, at the start of a process
+and by whoever closes intents later; doing it twice changes nothing.
+
+An object that the store will never take is tried `ATTEMPTS_MAX` times, then set aside, and what
+the memory said before comes back, in one transaction.
+"""
+
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+from hindsight_ray.domain.event import MemoryRef
+from hindsight_ray.errors import HindsightError, StoreRefused, Unavailable, Unfinished
+from hindsight_ray.ports import Intent, Placed, Unit
+from hindsight_ray.service import commit
+from hindsight_ray.service.commit import Author
+from hindsight_ray.service.world import World
+
+ATTEMPTS_MAX = 5
+BATCH = 200
+LATE = timedelta(seconds=30)  # open for longer: its writer has been stopped
+_STEWARD = "agent:steward"
+
+_log = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def changing(world: World, command_id: str) -> AsyncGenerator[Unit]:
+    """A writing unit for changes of memories, and after its commit, telling the store.
+
+    Raises `Unavailable` before anything is written if the store takes nothing and changes are not
+    to be queued; `Unfinished` after the commit if the store could not be told yet.
+    """
+    queued = world.settings.store_outage == "queue"
+    if not queued:
+        await world.store.check()
+    async with world.ledger.writing() as unit:
+        if queued and not world.store.shares_ledger:
+            await _check_room(world, unit)
+        yield unit
+        opened = await unit.intents.opened()
+    if opened:
+        await _carry_out(world, opened, command_id)
+
+
+async def replay(world: World, *, limit: int = BATCH) -> int:
+    """Do again what is open, the oldest first; return how many were done.
+
+    Raises `Unavailable` if the store cannot be told now.
+    """
+    async with world.ledger.reading() as unit:
+        waiting = await unit.intents.waiting(limit=limit)
+    done = await _told(world, waiting)
+    await _close(world, [intent.number for intent in done])
+    return len(done)
+
+
+async def replay_all(world: World) -> None:
+    """`replay` until nothing is open that can be done, in the background of a start."""
+    try:
+        while await replay(world) == BATCH:
+            pass
+    except HindsightError as error:
+        _log.warning("what the memory store has not been told waits: %s", error)
+
+
+async def sweep(world: World, tenant: str) -> int:
+    """Delete the objects of a tenant that nobody counts; return how many there were.
+
+    A writer that was stopped between its commit and the store leaves such an object when it goes
+    on after the memory has changed again.
+    """
+    async with world.ledger.reading() as unit:
+        place = await unit.intents.place(tenant)
+    if place is None:
+        return 0
+    held = await world.store.held(place)
+    orphans: list[MemoryRef] = []
+    for start in range(0, len(held), BATCH):
+        part = held[start : start + BATCH]
+        async with world.ledger.reading() as unit:
+            current = await unit.memories.current(tenant, [ref.id for ref in part])
+        known = {(name, memory.revision) for name, memory in current.items()}
+        # What is newer than this reading's revision is somebody's who is just writing it.
+        orphans += [
+            ref
+            for ref in part
+            if (ref.id, ref.revision) not in known
+            and (ref.id not in current or ref.revision < current[ref.id].revision)
+        ]
+    await world.store.delete([Placed(place, ref) for ref in orphans])
+    return len(orphans)
+
+
+async def _check_room(world: World, unit: Unit) -> None:
+    limit = world.settings.store_queue_max
+    if await unit.intents.count() >= limit:
+        raise Unavailable(
+            f"the memory store has not been told of {limit} changes, as many as may wait; see that"
+            " it runs",
+            limit=limit,
+        )
+
+
+async def _carry_out(world: World, opened: Sequence[Intent], command_id: str) -> None:
+    try:
+        done = await _told(world, opened)
+    except HindsightError as error:
+        raise _unfinished(command_id, error.message) from error
+    _close_later(world, done)
+    if len(done) < len(opened):
+        raise _unfinished(command_id, "the memory store refused an object")
+
+
+def _unfinished(command_id: str, why: str) -> Unfinished:
+    return Unfinished(
+        f"`command_id` {command_id!r} is committed and will be carried out: {why}",
+        command_id=command_id,
+    )
+
+
+async def _told(world: World, intents: Sequence[Intent]) -> Sequence[Intent]:
+    """Put what is to be put; return the intents for which that is done."""
+    objects = [intent.put for intent in intents if intent.put is not None]
+    if not objects:
+        return intents
+    try:
+        await world.store.put(objects)
+    except StoreRefused as refused:
+        reasons: dict[str, str] = refused.details["reasons"]
+        bad = [intent for intent in intents if intent.placed.ref.id in reasons]
+        for intent in bad:
+            await _note_refusal(world, intent, reasons[intent.placed.ref.id])
+        return [intent for intent in intents if intent not in bad]
+    return intents
+
+
+def _close_later(world: World, intents: Sequence[Intent]) -> None:
+    """Queue intents to be closed, many in one transaction, after the answer."""
+    queue = world.settling
+    queue.waiting.extend(intent.number for intent in intents)
+    if queue.writing or not queue.waiting:
+        return
+    job = _close_all(world)
+    try:
+        world.background(job)
+        queue.writing = True
+    except HindsightError as error:  # too many jobs: a later change takes these along
+        job.close()
+        _log.warning("%d intents wait to be closed: %s", len(queue.waiting), error)
+
+
+async def _close_all(world: World) -> None:
+    queue = world.settling
+    try:
+        while queue.waiting:
+            numbers = list(queue.waiting)
+            queue.waiting.clear()
+            try:
+                await _close(world, numbers)
+                await _replay_late(world)
+            except HindsightError as error:  # they stay open, and are done again
+                _log.warning("%d intents could not be closed: %s", len(numbers), error)
+    finally:
+        queue.writing = False
+
+
+async def _close(world: World, numbers: Sequence[int]) -> None:
+    """Delete what is no longer searched, then close. Reads anew: memories may have moved on."""
+    if not numbers:
+        return
+    async with world.ledger.reading() as unit:
+        intents = await unit.intents.again(numbers)
+    gone = [placed for intent in intents for placed in intent.gone]
+    if gone:
+        await world.store.delete(gone)
+    async with world.ledger.writing() as unit:
+        await unit.intents.close([intent.number for intent in intents])
+
+
+async def _replay_late(world: World) -> None:
+    """Meet what others left open."""
+    async with world.ledger.reading() as unit:
+        waiting = await unit.intents.waiting(limit=BATCH)
+    now = world.clock.now()
+    late = await _told(world, [intent for intent in waiting if now - intent.at > LATE])
+    await _close(world, [intent.number for intent in late])
+
+
+async def _note_refusal(world: World, intent: Intent, why: str) -> None:
+    """Count the attempt; after the last, set the intent aside and restore what was."""
+    async with world.ledger.writing() as unit:
+        if await unit.intents.refused(intent.number, why) < ATTEMPTS_MAX:
+            return
+        restorable, vector = await unit.intents.set_aside(intent.number)
+        tenant, ref = intent.tenant, intent.placed.ref
+        memory = (await unit.memories.current(tenant, [ref.id])).get(ref.id)
+        if memory is None or memory.revision != ref.revision or not restorable:
+            return  # it has moved on, or what was before is no better: it is compared in the ledger
+        _log.error("memory %s at revision %d is set aside: %s", ref.id, ref.revision, why)
+        policy = (await unit.policy.standing(tenant, "")).revision
+        by = Author(_STEWARD, "SetAside", "", policy, world.clock.now())
+        reason = f"set aside, the memory store would not take it: {why}"
+        before = MemoryRef(id=ref.id, revision=ref.revision - 1)
+        kept = (await unit.memories.at(tenant, [before])).get(before)
+        if kept is None:
+            await commit.forget(unit, memory, by, reason)
+            return
+        changes = {"revision": ref.revision + 1, "updated_at": by.now}
+        await commit.put(unit, kept.model_copy(update=changes), vector, by, reason)
