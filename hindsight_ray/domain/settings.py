@@ -19,9 +19,7 @@ class Settings(Value):
     weaviate_grpc_port: int = Field(default=50051, ge=1, le=65_535)
     weaviate_api_key_env: str = ""  # the environment variable that holds the key; never the key
     weaviate_hot_tenants: int = Field(default=500, ge=1, le=2_000)  # for each process
-    store_outage: str = Field(
-        default="refuse", pattern="^(refuse|queue)$"
-    )  # changes, if it is down
+    store_outage: str = Field(default="refuse", pattern="^(refuse|queue)$")  # what changes do
     store_queue_max: int = Field(default=1_000, ge=1)
     confidence_min: float = Field(default=0.6, ge=0, le=1)
     confidence_min_procedure: float = Field(default=0.7, ge=0, le=1)

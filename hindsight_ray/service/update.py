@@ -20,6 +20,7 @@ from hindsight_ray.service.commit import Author
 from hindsight_ray.service.offered import Inherited, inherited
 from hindsight_ray.service.outside import set_apart
 from hindsight_ray.service.seen import visible
+from hindsight_ray.service.settle import changing
 from hindsight_ray.service.world import World
 from hindsight_ray.service.write import source_kind
 
@@ -39,7 +40,7 @@ async def update(world: World, caller: Caller, command: Update) -> Receipt:
     vector = None
     if content is not None:
         vector = (await world.embedder.embed([content], "passage"))[0]
-    async with world.ledger.writing() as unit:
+    async with changing(world, command.command_id) as unit:
         admitted = await admit(world, unit, caller)
         memory = await _may_update(unit, admitted, command)
         done = await once.replayed(unit, caller, command.command_id, command, Receipt)

@@ -22,6 +22,7 @@ from hindsight_ray.service.commit import author
 from hindsight_ray.service.keep import commit_draft, keep, own_ids, prepare
 from hindsight_ray.service.offered import Inherited, inherited
 from hindsight_ray.service.outside import OUTSIDE, set_apart
+from hindsight_ray.service.settle import changing
 from hindsight_ray.service.world import World
 
 __all__ = ["default_scope", "keep", "source_kind", "write"]
@@ -39,7 +40,7 @@ async def write(world: World, caller: Caller, command: Write) -> Receipt:
     if done is not None:
         return done
     prepared = await prepare(world, draft)
-    async with world.ledger.writing() as unit:
+    async with changing(world, command.command_id) as unit:
         # Decided again with the rows it changes: a revoke or an offer may have come meanwhile.
         admitted, draft, done = await _admitted_draft(world, unit, caller, command, scope)
         if done is not None:
