@@ -65,6 +65,8 @@ def is_part_of_one() -> bool:
 
 def own_name() -> str:
     """The name of the actor that this process is; `driver` for none."""
+    if not ray.is_initialized():  # else Ray would look for some cluster of its own accord
+        return "driver"
     return _ray.get_runtime_context().get_actor_name() or "driver"
 
 
