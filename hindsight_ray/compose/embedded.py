@@ -1,5 +1,6 @@
 """A home in one process: every adapter of it, and what worlds on Ray are made of too."""
 
+import importlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,14 @@ from hindsight_ray.domain.commands import Command
 from hindsight_ray.domain.rows import EmbeddingSpace
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import InvalidSettings
-from hindsight_ray.ports import Embedder, Ledger, Tickets
+from hindsight_ray.ports import Embedder, Ledger, MemoryStore, Tickets
 from hindsight_ray.service import door
+from hindsight_ray.service.settle import replay_all
 from hindsight_ray.service.world import Opened, World
 from hindsight_ray.settings import keep_settings, load_settings
 
 HOME_DEFAULT = "memory"
+EMBEDDED = Settings().store
 _NOBODY = "none"  # asks for the policy's revision alone
 
 
@@ -79,10 +82,14 @@ async def world_of_home(home: Path, settings: Settings) -> Opened:
     try:
         embedder = RememberingEmbedder(embedder_of(settings))
         await prepare(ledger, embedder.space, settings.policy)
-        return assembled(ledger, embedder, load_signer(home), settings)
+        store = store_of(settings, embedder.space)
+        await store.check()
+        opened = assembled(ledger, store, embedder, load_signer(home), settings)
     except BaseException:
         await ledger.close()
         raise
+    start_replay(opened.world)
+    return opened
 
 
 async def ledger_of(home: Path, settings: Settings, *, writer: str = WRITER) -> SqlLedger:
@@ -90,6 +97,7 @@ async def ledger_of(home: Path, settings: Settings, *, writer: str = WRITER) -> 
     return await SqlLedger.open(
         home / LEDGER_FILE,
         lock_wait_s=settings.lock_wait_s,
+        store_apart=settings.store != EMBEDDED,
         chains=Chains(writer, AuditKey(home)),
     )
 
@@ -110,10 +118,24 @@ async def prepare(ledger: SqlLedger, space: EmbeddingSpace, profile: str) -> Non
             await unit.spaces.pin(space.model, space.dimension)  # says what it is pinned to
 
 
-def assembled(ledger: Ledger, embedder: Embedder, tickets: Tickets, settings: Settings) -> Opened:
+def store_of(settings: Settings, space: EmbeddingSpace) -> MemoryStore:
+    """The memory store that the settings name. Connects to nothing yet."""
+    if settings.store == EMBEDDED:
+        return EmbeddedStore()
+    return importlib.import_module("hindsight_ray.compose.weaviate").store(settings, space)
+
+
+def start_replay(world: World) -> None:
+    """See that the store is told what an earlier process left open."""
+    if not world.store.shares_ledger:
+        world.background(replay_all(world))
+
+
+def assembled(
+    ledger: Ledger, store: MemoryStore, embedder: Embedder, tickets: Tickets, settings: Settings
+) -> Opened:
     """A world over these, with what all worlds share."""
     jobs = BackgroundJobs()
-    store = EmbeddedStore()
 
     async def close() -> None:
         try:

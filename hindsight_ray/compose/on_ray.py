@@ -11,6 +11,7 @@ from hindsight_ray.actors import cluster, deployment
 from hindsight_ray.actors.cluster import Attached
 from hindsight_ray.actors.plan import Deployed, Plan
 from hindsight_ray.actors.remote_models import RemoteEmbedder
+from hindsight_ray.actors.tasks import RayTasks
 from hindsight_ray.actors.transport import RayTransport
 from hindsight_ray.adapters.clock import SystemClock, SystemIds
 from hindsight_ray.adapters.home import Home, deployment_address
@@ -31,13 +32,15 @@ from hindsight_ray.compose.embedded import (
     ledger_of,
     prepare,
     settings_of,
+    start_replay,
+    store_of,
 )
 from hindsight_ray.domain.base import build
 from hindsight_ray.domain.caller import TicketRequest
 from hindsight_ray.domain.commands import IssueTicket
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import InvalidSettings, Unavailable
-from hindsight_ray.ports import Clock, Embedder
+from hindsight_ray.ports import Clock, Embedder, Ledger, Tickets
 from hindsight_ray.service.world import Opened
 
 _CREW_WAIT_S = 90.0  # how long `up` waits for an actor before it reports it as not there
@@ -124,7 +127,7 @@ async def _through(tie: Attached, home: Path | None, given: Mapping[str, object]
     transport = RayTransport(deployed.crew, leave)
     clock = SystemClock()
     operator = _operator(deployed, tie, transport, clock)
-    return Connection(transport, deployed.settings, clock, SystemIds(), operator)
+    return Connection(transport, deployed.settings, clock, SystemIds(), operator, RayTasks())
 
 
 def _operator(
@@ -193,7 +196,7 @@ async def _authority_world(path: Path, settings: Settings) -> Opened:
     ledger = await ledger_of(path, settings, writer=cluster.own_name())
     try:
         await prepare(ledger, embedder_of(settings).space, settings.policy)
-        return assembled(ledger, _remote_embedder(settings), load_signer(path), settings)
+        return _assembled(ledger, settings, load_signer(path))
     except BaseException:
         await ledger.close()
         raise
@@ -201,12 +204,19 @@ async def _authority_world(path: Path, settings: Settings) -> Opened:
 
 async def _broker_world(path: Path, settings: Settings) -> Opened:
     ledger = await ledger_of(path, settings, writer=cluster.own_name())
-    return assembled(ledger, _remote_embedder(settings), load_verifier(path), settings)
+    opened = _assembled(ledger, settings, load_verifier(path))
+    start_replay(opened.world)
+    return opened
 
 
 async def _recorder_world(path: Path, settings: Settings) -> Opened:
     ledger = GroupedLedger(await ledger_of(path, settings, writer=cluster.own_name()))
-    return assembled(ledger, _remote_embedder(settings), load_verifier(path), settings)
+    return _assembled(ledger, settings, load_verifier(path))
+
+
+def _assembled(ledger: Ledger, settings: Settings, tickets: Tickets) -> Opened:
+    embedder = _remote_embedder(settings)
+    return assembled(ledger, store_of(settings, embedder.space), embedder, tickets, settings)
 
 
 async def _own_embedder(settings: Settings) -> Embedder:

@@ -18,6 +18,7 @@ from weaviate import WeaviateAsyncClient
 from weaviate.classes.config import Configure
 from weaviate.classes.query import Filter
 from weaviate.classes.tenants import Tenant
+from weaviate.collections import CollectionAsync
 from weaviate.collections.classes.filters import FilterReturn
 from weaviate.exceptions import (
     UnexpectedStatusCodeError,
@@ -52,18 +53,23 @@ _REFUSALS = ("vector length", "with length", "dimension", "no such prop", "inval
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
+_There = CollectionAsync[Any, Any]
 
 
 class WeaviateStore:
-    """`MemoryStore` over one server and one embedding space. Made by `open`."""
+    """`MemoryStore` over one server and one embedding space.
+
+    It connects when it is first used, so that a process which needs it seldom, or starts while the
+    server is down, is no worse for it; `open` connects at once.
+    """
 
     def __init__(
-        self, client: WeaviateAsyncClient, server: Server, space: EmbeddingSpace, *, hot_places: int
+        self, server: Server, space: EmbeddingSpace, *, hot_places: int = HOT_PLACES
     ) -> None:
-        self._client = client
         self._server = server
         self._space = space
-        self._objects = client.collections.use(schema.collection_name(space.model))
+        self._client: WeaviateAsyncClient | None = None
+        self._connecting = asyncio.Lock()
         self._hot = HotPlaces(hot_places)
         self._known: set[str] = set()
         self._doubtful = False
@@ -78,23 +84,19 @@ class WeaviateStore:
         Raises `Unavailable`, `SpaceMismatch` if the collection holds vectors of another dimension,
         `HomeInvalid` if it is none of ours.
         """
-        client = await connection.connected(server)
-        try:
-            async with bounded(server):
-                await _ensure_collection(client, space)
-        except BaseException:
-            await client.close()
-            raise
-        return cls(client, server, space, hot_places=hot_places)
+        store = cls(server, space, hot_places=hot_places)
+        await store.check()
+        return store
 
     @property
     def shares_ledger(self) -> bool:
         return False
 
     async def check(self) -> None:
-        """Ask the server whether it is ready, if the last thing asked of it failed."""
+        """Connect if need be, and ask whether it is ready if the last thing asked failed."""
+        client = await self._connected()
         if self._doubtful:
-            await connection.ready(self._client, self._server)
+            await connection.ready(client, self._server)
             self._doubtful = False
 
     async def nearest(
@@ -145,12 +147,12 @@ class WeaviateStore:
             ids = [schema.object_id(placed.ref) for placed in theirs]
             for start in range(0, len(ids), _BATCH):
                 where = Filter.by_id().contains_any(ids[start : start + _BATCH])
-                there = self._objects.with_tenant(place)
-                await self._with_place(place, lambda w=where, t=there: t.data.delete_many(where=w))
+                await self._with_place(
+                    place, lambda there, w=where: there.data.delete_many(where=w)
+                )
 
     async def held(self, place: str) -> Sequence[MemoryRef]:
-        async def all_refs() -> list[MemoryRef]:
-            there = self._objects.with_tenant(place)
+        async def all_refs(there: _There) -> list[MemoryRef]:
             names = [schema.MEMORY, schema.REVISION]
             return [
                 _ref(found.properties) async for found in there.iterator(return_properties=names)
@@ -159,15 +161,34 @@ class WeaviateStore:
         return await self._with_place(place, all_refs) or ()
 
     async def leave(self, place: str) -> None:
-        async with self._asked():
-            await self._objects.tenants.remove([place])
+        async with self._asked() as objects:
+            await objects.tenants.remove([place])
         self._hot.forget(place)
         self._known.discard(place)
 
     async def close(self) -> None:
         if self._letting_go:
             await asyncio.wait(self._letting_go)
-        await self._client.close()
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    async def _connected(self) -> WeaviateAsyncClient:
+        if self._client is None:
+            async with self._connecting:
+                if self._client is None:
+                    self._client = await self._connect()
+        return self._client
+
+    async def _connect(self) -> WeaviateAsyncClient:
+        client = await connection.connected(self._server)
+        try:
+            async with bounded(self._server):
+                await _ensure_collection(client, self._space)
+        except BaseException:
+            await client.close()
+            raise
+        return client
 
     def _check_vector(self, vector: Vector) -> None:
         """Before anything is sent: the server takes what it should not."""
@@ -184,10 +205,9 @@ class WeaviateStore:
         self, place: str, row_filter: RowFilter, vector: Vector, asked: int
     ) -> tuple[dict[str, None], bool] | None:
         """Ids of the nearest objects' memories, and whether there may be more; None: no place."""
-        there = self._objects.with_tenant(place)
         near = vector.tolist()
 
-        async def one(part: FilterReturn) -> list[str]:
+        async def one(there: _There, part: FilterReturn) -> list[str]:
             found = await there.query.near_vector(
                 near_vector=near, limit=asked, filters=part, return_properties=[schema.MEMORY]
             )
@@ -196,7 +216,7 @@ class WeaviateStore:
         merged: dict[str, None] = {}
         full = False
         for part in schema.filters(row_filter):
-            ids = await self._with_place(place, lambda p=part: one(p))
+            ids = await self._with_place(place, lambda there, p=part: one(there, p))
             if ids is None:
                 return None
             merged |= dict.fromkeys(ids)
@@ -205,16 +225,15 @@ class WeaviateStore:
 
     async def _ensure_place(self, place: str) -> None:
         if place not in self._known:
-            async with self._asked():
-                await self._objects.tenants.create([Tenant(name=place)])
+            async with self._asked() as objects:
+                await objects.tenants.create([Tenant(name=place)])
             self._known.add(place)
 
     async def _put(self, place: str, objects: Sequence[StoredObject]) -> dict[str, str]:
         """Put one batch; return what was refused, and why. Anything else raises."""
-        there = self._objects.with_tenant(place)
         sent = [schema.data_object(stored) for stored in objects]
 
-        async def insert() -> dict[int, str]:
+        async def insert(there: _There) -> dict[int, str]:
             try:
                 done = await there.data.insert_many(sent)
             except WeaviateInsertManyAllFailedError as error:
@@ -242,21 +261,23 @@ class WeaviateStore:
                 refused |= await self._put(place, [objects[index]])
         return refused
 
-    async def _with_place(self, place: str, ask: Callable[[], Awaitable[T]]) -> T | None:
+    async def _with_place(self, place: str, ask: Callable[[_There], Awaitable[T]]) -> T | None:
         """Ask while the place is kept hot; None if it is not there. Wakes it if it was let go."""
         with self._hot.used(place):
-            async with self._asked():
-                answer = await _woken(ask)
+            async with self._asked() as objects:
+                there = objects.with_tenant(place)
+                answer = await _woken(lambda: ask(there))
         self._let_go()
         return answer
 
     @asynccontextmanager
-    async def _asked(self) -> AsyncGenerator[None]:
+    async def _asked(self) -> AsyncGenerator[_There]:
         """Bounded; after a failure the server is first asked whether it is ready again."""
         await self.check()
+        client = await self._connected()
         try:
             async with bounded(self._server):
-                yield
+                yield client.collections.use(schema.collection_name(self._space.model))
         except Unavailable:
             self._doubtful = True
             raise
@@ -270,8 +291,8 @@ class WeaviateStore:
 
     async def _deactivate(self, places: Sequence[str]) -> None:
         try:
-            async with bounded(self._server):
-                await self._objects.tenants.deactivate(list(places))
+            async with self._asked() as objects:
+                await objects.tenants.deactivate(list(places))
         except Unavailable as error:  # they stay hot a little longer
             _log.warning("%d places could not be let go: %s", len(places), error)
 

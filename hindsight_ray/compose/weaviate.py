@@ -1,0 +1,26 @@
+"""A Weaviate store as the settings name it. Imported where they do: its client is no light one."""
+
+import os
+
+from hindsight_ray.adapters.stores.weaviate.connection import Server
+from hindsight_ray.adapters.stores.weaviate.store import WeaviateStore
+from hindsight_ray.domain.rows import EmbeddingSpace
+from hindsight_ray.domain.settings import Settings
+from hindsight_ray.errors import InvalidSettings
+from hindsight_ray.ports import MemoryStore
+
+
+def store(settings: Settings, space: EmbeddingSpace) -> MemoryStore:
+    """The store; it connects when it is first used.
+
+    Raises `InvalidSettings` if the environment variable of the key is not set.
+    """
+    name = settings.weaviate_api_key_env
+    key = os.environ.get(name, "") if name else ""
+    if name and not key:
+        raise InvalidSettings(
+            f"`weaviate_api_key_env` names `{name}`, which is not set; set it to the server's key",
+            setting="weaviate_api_key_env",
+        )
+    server = Server(settings.weaviate_url, settings.weaviate_grpc_port, name, key)
+    return WeaviateStore(server, space, hot_places=settings.weaviate_hot_tenants)
