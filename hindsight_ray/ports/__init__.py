@@ -1,5 +1,6 @@
 """The small interfaces that services rest on. Every method is mandatory, every one async."""
 
+from hindsight_ray.ports.asking import AskingLog, ChatModel
 from hindsight_ray.ports.credits import (
     CreditLog,
     OutcomeLog,
@@ -40,9 +41,11 @@ from hindsight_ray.ports.stored import Intent, Placed, StoredObject, Vector
 
 __all__ = [
     "Appended",
+    "AskingLog",
     "AudienceKeys",
     "AuditLog",
     "Background",
+    "ChatModel",
     "Clock",
     "CommandLog",
     "CreditLog",

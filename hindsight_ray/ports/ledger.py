@@ -26,6 +26,7 @@ from hindsight_ray.domain.rows import (
     Standing,
 )
 from hindsight_ray.domain.run import Annotation, Run, WorkingState
+from hindsight_ray.ports.asking import AskingLog
 from hindsight_ray.ports.credits import CreditLog, OutcomeLog
 from hindsight_ray.ports.stored import Intent, Vector
 
@@ -372,6 +373,7 @@ class Unit(Protocol):
     memories: Memories
     intents: IntentLog
     spaces: EmbeddingSpaces
+    asking: AskingLog
 
     def step(self) -> AbstractAsyncContextManager[None]:
         """A part of a writing unit (a savepoint): left by an exception, it alone is undone."""

@@ -53,7 +53,7 @@ class LiteLLMEmbedder:
         del purpose  # providers name it in their own ways; vectors of one text stay equal
         if not texts:
             return np.empty((0, self._space.dimension), dtype=np.float32)
-        litellm = await asyncio.to_thread(_imported)
+        litellm = await asyncio.to_thread(imported_litellm)
         rows: list[Sequence[float]] = []
         for start in range(0, len(texts), BATCH_TEXTS_MAX):
             rows += await self._batch(litellm, texts[start : start + BATCH_TEXTS_MAX])
@@ -86,7 +86,8 @@ class LiteLLMEmbedder:
 _importing = threading.Lock()
 
 
-def _imported() -> _Litellm:
+def imported_litellm() -> _Litellm:
+    """The library, imported once: without its price list, statistics and advice."""
     with _importing:
         os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
         module = importlib.import_module("litellm")

@@ -10,6 +10,7 @@ from sqlalchemy.engine import Connection
 from hindsight_ray import ports
 from hindsight_ray.adapters.ledger.sql import dialect
 from hindsight_ray.adapters.ledger.sql.apart import MemoriesApart, SqlIntents
+from hindsight_ray.adapters.ledger.sql.asking import SqlAsking
 from hindsight_ray.adapters.ledger.sql.audit import Chains, SqlAudit
 from hindsight_ray.adapters.ledger.sql.commands import SqlCommands, SqlRecalls
 from hindsight_ray.adapters.ledger.sql.connection import Lanes, Work
@@ -61,6 +62,7 @@ class SqlUnit:
         )
         self.intents: ports.IntentLog = SqlIntents(work, opened)
         self.spaces: ports.EmbeddingSpaces = SqlSpaces(work)
+        self.asking: ports.AskingLog = SqlAsking(work)
 
     def step(self) -> AbstractAsyncContextManager[None]:
         return self.work.step()

@@ -168,6 +168,44 @@ reviews = Table(
     _text("record"),
 )
 
+model_calls = Table(
+    "model_calls",
+    metadata,
+    _text("tenant", key=True),
+    _text("call_id", key=True),
+    _text("run_id"),  # "" for a call that belongs to none
+    _text("prompt"),
+    _text("model"),  # "" until it is settled
+    _big("at"),
+    _big("calls"),
+    _big("tokens_in"),
+    _big("tokens_out"),
+    _big("tokens_cached"),
+    Column("cost_usd", Float, nullable=False),
+    Index("model_calls_by_time", "tenant", "at"),
+    Index("model_calls_by_run", "tenant", "run_id"),
+)
+
+review_answers = Table(
+    "review_answers",
+    metadata,
+    _text("tenant", key=True),
+    _text("run_id", key=True),
+    _text("name", key=True),
+    _big("at"),
+    _text("record"),
+)
+
+failed_reviews = Table(
+    "failed_reviews",
+    metadata,
+    _text("tenant", key=True),
+    _text("run_id", key=True),
+    _text("digest", key=True),
+    _big("at"),
+    _text("record"),
+)
+
 working_states = Table(
     "working_states",
     metadata,
