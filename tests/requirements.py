@@ -134,6 +134,8 @@ REQUIREMENTS: dict[str, Requirement] = {
         "an environment that does not reproduce the record credits nobody", _CREDIT
     ),
     "credit.resumed": _R("a killed game goes on where it was and ends the same", _CREDIT),
+    "credit.submitted": _R("credit is checked against the record and kept for reviewers", _CREDIT),
+    "credit.spectrum": _R("comparable runs rank decisions and weigh memories", _CREDIT),
     "credit.utility": _R("opinion and structure move no memory's utility", _CREDIT),
     # The audit
     "audit.chain": _R("an entry that was flipped, dropped or reordered is named", _AUDIT),

@@ -12,7 +12,16 @@ Role = Literal["authority", "broker", "recorder_host", "models", "reviewer"]
 OF_AUTHORITY: frozenset[type[c.Command]] = frozenset(
     {c.IssueTicket, c.RevokeTicket, c.LoadPolicy, c.Share, c.Revoke}
 )
-OF_REVIEWER: frozenset[type[c.Command]] = frozenset({c.ReviewRun, c.Attribute, c.ImportRuns})
+OF_REVIEWER: frozenset[type[c.Command]] = frozenset(
+    {
+        c.ReviewRun,
+        c.Attribute,
+        c.ImportRuns,
+        c.ReadForReplay,
+        c.SubmitCredits,
+        c.ReadCredits,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from hindsight_ray.client.calls import Calls
 from hindsight_ray.client.opening import Opening
@@ -12,7 +12,7 @@ from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.answer import Found
 from hindsight_ray.domain.base import build
 from hindsight_ray.domain.caller import Caller
-from hindsight_ray.domain.credit import Attribution
+from hindsight_ray.domain.credit import Attribution, Credited
 from hindsight_ray.domain.memory import Layer, MemoryType, RevisionNote, Scene, Status
 from hindsight_ray.domain.memory import Memory as MemoryValue
 from hindsight_ray.domain.receipt import Grant, Receipt
@@ -20,6 +20,9 @@ from hindsight_ray.domain.review import ReviewReport
 from hindsight_ray.domain.rows import AuditEntry
 from hindsight_ray.domain.run import Outcome, Run, RunSummary, ShortTerm, Trajectory
 from hindsight_ray.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from hindsight_ray.core.attribution.environment import Environment
 
 RunLike = RunRecorder | Run | str
 Opened = Callable[[RunRecorder], None]  # tells the client of a recorder, to be shipped at its end
@@ -121,9 +124,29 @@ class Memory:
         """Review a run now, whatever its length."""
         return await self._ask(c.ReviewRun, run_id=_run_id(run))
 
-    async def attribute(self, run: RunLike) -> Attribution:
-        """Share a run's outcome among what led to it."""
-        return await self._ask(c.Attribute, run_id=_run_id(run))
+    async def attribute(
+        self,
+        run: RunLike,
+        *,
+        method: str = "provenance",
+        environment: "Environment | None" = None,
+        **options: Any,
+    ) -> Attribution:
+        """Share a run's outcome among what led to it.
+
+        `provenance`, `blame` and `spectrum` read what was recorded. `shapley`, `banzhaf`, `owen`
+        and `ablation` replay the run in its `environment`; `client/replaying.py` names the options.
+        """
+        if environment is None and method in ("provenance", "blame", "spectrum"):
+            return await self._ask(c.Attribute, run_id=_run_id(run), method=method, **options)
+        from hindsight_ray.client import replaying  # noqa: PLC0415 - loads what few clients need
+
+        replay: Any = replaying.by_replay
+        return await replay(self._calls, _run_id(run), method, environment, **options)
+
+    async def credits(self, run: RunLike) -> tuple[Credited, ...]:
+        """What was found about a run by replays and comparisons, by whom and when."""
+        return await self._ask(c.ReadCredits, run_id=_run_id(run))
 
     # Memories
 

@@ -12,7 +12,7 @@ from hindsight_ray.domain.commands import Command
 from hindsight_ray.domain.settings import Settings
 
 if TYPE_CHECKING:  # only names of types: a client need not load what the ports load
-    from hindsight_ray.ports import Clock, IdSource
+    from hindsight_ray.ports import Clock, IdSource, TaskRunner
 
 
 class Transport(Protocol):
@@ -35,6 +35,7 @@ class Connection:
     """A transport and what recording needs besides.
 
     `operator_token` signs with the operator's key; None where this process does not hold it.
+    `tasks` runs replays; None where they run in this process.
     """
 
     transport: Transport
@@ -42,3 +43,4 @@ class Connection:
     clock: "Clock"
     ids: "IdSource"
     operator_token: OperatorToken | None = None
+    tasks: "TaskRunner | None" = None

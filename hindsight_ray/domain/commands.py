@@ -12,10 +12,11 @@ from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.audit import Seal
 from hindsight_ray.domain.base import Value
 from hindsight_ray.domain.caller import TicketRequest
+from hindsight_ray.domain.credit import Attribution, Credited
 from hindsight_ray.domain.event import Event, MemoryRef
 from hindsight_ray.domain.ids import CommandId, LabelName, MemoryId, RunId
 from hindsight_ray.domain.memory import Layer, MemoryType, Scene, SourceKind, Status
-from hindsight_ray.domain.run import WorkingState
+from hindsight_ray.domain.run import Trajectory, WorkingState
 from hindsight_ray.domain.scope import Scope
 from hindsight_ray.domain.text import (
     STEPS_MAX,
@@ -223,7 +224,52 @@ class ReviewRun(Command):
 
 
 class Attribute(Command):
-    """Share a run's outcome among what led to it."""
+    """Share a run's outcome among what led to it, or say what points at whom.
+
+    `provenance` and `blame` read the run's structure, `spectrum` compares runs of the same task.
+    """
+
+    run_id: RunId
+    method: Literal["provenance", "blame", "spectrum"] = "provenance"
+    formula: Literal["ochiai", "tarantula", "dstar"] = "ochiai"  # of a spectrum
+
+
+class ReadForReplay(Command):
+    """What a replay of a run needs: its trajectory, and memories as they were seen."""
+
+    run_id: RunId
+
+
+class SeenMemory(Value):
+    """A memory's text at the revision that was seen."""
+
+    ref: MemoryRef
+    content: str
+
+
+class ReplayRecord(Value):
+    """A run as it can be replayed by this reader."""
+
+    trajectory: Trajectory
+    memories: tuple[SeenMemory, ...]
+
+
+class SubmitCredits(Command):
+    """Keep credit that was found by replaying a run, in place of one's earlier by that method."""
+
+    run_id: RunId
+    attribution: Attribution
+
+
+class CreditsKept(Value):
+    """Credit as it was kept, and the memories whose utility it moved."""
+
+    credited: Credited
+    rated: tuple[str, ...]
+
+
+class ReadCredits(Command):
+    """What was found about a run, by whom and when."""
 
     run_id: RunId
 

@@ -14,6 +14,7 @@ from hindsight_ray.errors import AccessDenied, HindsightError, InvalidTicket, No
 from hindsight_ray.service import (
     attribute,
     audit,
+    credit,
     explain,
     forget,
     get,
@@ -61,6 +62,9 @@ VERBS: dict[type[c.Command], Verb] = {
     c.Revoke: share.revoke,
     c.ReviewRun: review.review,
     c.Attribute: attribute.attribute,
+    c.ReadForReplay: credit.read_for_replay,
+    c.SubmitCredits: credit.submit,
+    c.ReadCredits: credit.listed,
     c.Explain: explain.explain,
     c.Why: why.why,
     c.WhoAmI: whoami.whoami,

@@ -1,0 +1,162 @@
+"""Credit that a client found by replaying: hand out what a replay needs, take in what came out.
+
+Environments are the user's own code, so replays run with the client; what it submits is checked
+against the record and kept under its name. `review` on the run's scope lets one submit. Utility
+moves only if the ruling outcome is by an evaluator who took no part, and if whoever submits could
+have asserted it: holds `evaluate` there and took no part either.
+"""
+
+from hindsight_ray.core.attribution.provenance import ruling_outcome
+from hindsight_ray.domain.caller import Caller
+from hindsight_ray.domain.commands import (
+    CreditsKept,
+    ReadCredits,
+    ReadForReplay,
+    ReplayRecord,
+    SeenMemory,
+    SubmitCredits,
+)
+from hindsight_ray.domain.credit import Attribution, Credit, Credited
+from hindsight_ray.domain.run import Trajectory
+from hindsight_ray.errors import InvalidInput
+from hindsight_ray.service import feedback
+from hindsight_ray.service.admit import Admitted, admit
+from hindsight_ray.service.noted import note_done
+from hindsight_ray.service.outcome import took_part
+from hindsight_ray.service.texts import readable_texts, shown
+from hindsight_ray.service.trajectory import reviewable
+from hindsight_ray.service.world import World
+
+_SUBMITTED = ("replayed", "structural", "opinion")
+_VALUE_MAX = 2.0 + 1e-9  # the outcome reaches from -1 to 1
+_SAME = 1e-9
+
+
+async def read_for_replay(world: World, caller: Caller, command: ReadForReplay) -> ReplayRecord:
+    """The trajectory, and the texts of memories at the revisions seen that the caller may read."""
+    async with world.ledger.reading() as unit:
+        admitted = await admit(world, unit, caller)
+        trajectory = await reviewable(unit, admitted, command.run_id)
+        texts = await readable_texts(unit, admitted, trajectory.events)
+    memories = tuple(SeenMemory(ref=ref, content=text) for ref, text in texts.items())
+    return ReplayRecord(trajectory=shown(trajectory, texts), memories=memories)
+
+
+async def submit(world: World, caller: Caller, command: SubmitCredits) -> CreditsKept:
+    """Keep an attribution in place of the caller's earlier one by the same method."""
+    async with world.ledger.writing() as unit:
+        admitted = await admit(world, unit, caller)
+        trajectory = await reviewable(unit, admitted, command.run_id)
+        texts = await readable_texts(unit, admitted, trajectory.events)
+        known = {str(ref.id) for ref in texts}
+        _check(trajectory, command.attribution, known)
+        why_not = _why_not(admitted, trajectory, command.attribution)
+        credited = Credited(
+            group=command.run_id,
+            by=caller.principal,
+            at=admitted.now,
+            counts=why_not is None,
+            why_not=why_not or "",
+            attribution=command.attribution,
+        )
+        await unit.credits.put(caller.tenant, credited)
+        moved = await feedback.rate(unit, caller.tenant, command.attribution)
+        run = trajectory.run
+        await note_done(
+            unit, admitted, verb="SubmitCredits", action="review", scope=run.scope, name=run.run_id
+        )
+    return CreditsKept(credited=credited, rated=moved if why_not is None else ())
+
+
+async def listed(world: World, caller: Caller, command: ReadCredits) -> tuple[Credited, ...]:
+    """What was found about a run, without the memories that this reader may not read."""
+    async with world.ledger.reading() as unit:
+        admitted = await admit(world, unit, caller)
+        trajectory = await reviewable(unit, admitted, command.run_id)
+        kept = await unit.credits.of_run(caller.tenant, command.run_id)
+        named = {
+            credit.target.id
+            for one in kept
+            for credit in (*one.attribution.credits, *one.attribution.beside)
+            if credit.target.kind == "memory"
+        }
+        named |= {target.id for one in kept for target in one.attribution.memories}
+        current = await unit.memories.current(caller.tenant, sorted(named))
+        del trajectory
+    readable = {
+        str(memory.id)
+        for memory in current.values()
+        if admitted.may_read(memory.audience, memory.labels)
+    }
+    return tuple(_filtered(one, readable) for one in kept)
+
+
+def _filtered(credited: Credited, readable: set[str]) -> Credited:
+    def kept(credits_: tuple[Credit, ...]) -> tuple[Credit, ...]:
+        return tuple(
+            one for one in credits_ if one.target.kind != "memory" or one.target.id in readable
+        )
+
+    attribution = credited.attribution
+    less = attribution.model_copy(
+        update={
+            "credits": kept(attribution.credits),
+            "beside": kept(attribution.beside),
+            "memories": tuple(one for one in attribution.memories if one.id in readable),
+        }
+    )
+    return credited.model_copy(update={"attribution": less})
+
+
+def _check(trajectory: Trajectory, attribution: Attribution, memories: set[str]) -> None:
+    """Raise `InvalidInput` unless the attribution is about this run as it is recorded now."""
+    if attribution.run_id != trajectory.run.run_id:
+        raise InvalidInput(
+            f"`attribution` is of run {attribution.run_id!r}, not of {trajectory.run.run_id!r}",
+            field="attribution",
+        )
+    outcome = ruling_outcome(trajectory.outcomes)
+    if (outcome.value if outcome is not None else None) != attribution.outcome:
+        raise InvalidInput(
+            "`attribution` is of an outcome that rules no longer; attribute the run again",
+            field="attribution",
+        )
+    targets = {
+        "event": {str(event.event_id) for event in trajectory.events},
+        "agent": {str(event.agent) for event in trajectory.events},
+        "memory": memories,
+    }
+    for credit in (*attribution.credits, *attribution.beside):
+        if credit.evidence not in _SUBMITTED:
+            raise InvalidInput(
+                f"`evidence` {credit.evidence!r} is found here by comparing, never submitted",
+                field="evidence",
+            )
+        if credit.target.id not in targets[credit.target.kind]:
+            raise InvalidInput(
+                f"`target` {credit.target.kind} {credit.target.id!r} is not in this run",
+                field="target",
+            )
+        if not (
+            credit.low - _SAME <= credit.value <= credit.high + _SAME
+            and abs(credit.value) <= _VALUE_MAX
+        ):
+            raise InvalidInput(
+                f"`value` {credit.value!r} of {credit.target.id!r} is beyond its interval, or"
+                " beyond what an outcome from -1 to 1 leaves to share",
+                field="value",
+            )
+
+
+def _why_not(admitted: Admitted, trajectory: Trajectory, attribution: Attribution) -> str | None:
+    """Why this moves no memory's utility, or None."""
+    outcome = ruling_outcome(trajectory.outcomes)
+    if attribution.abstained is not None and not attribution.beside:
+        return "it abstains"
+    if outcome is None or not feedback.by_evaluator(outcome):
+        return "no outcome of this run is by an evaluator who took no part"
+    if took_part(trajectory.run, admitted.caller):
+        return "whoever submitted it took part in the run"
+    if not admitted.access.may("evaluate", trajectory.run.scope):
+        return "whoever submitted it may not evaluate the run"
+    return None

@@ -1,0 +1,46 @@
+"""Texts of the memories that a run's events name, as far as the reader may read them now and then.
+
+Apart from the verbs on runs, because attribution, comparison and replay all show the same.
+"""
+
+from collections.abc import Iterable
+
+from hindsight_ray.domain.event import Event, MemoryRef
+from hindsight_ray.domain.run import Trajectory
+from hindsight_ray.ports import Unit
+from hindsight_ray.service.admit import Admitted
+
+
+async def readable_texts(
+    unit: Unit, admitted: Admitted, events: Iterable[Event]
+) -> dict[MemoryRef, str]:
+    """At the revisions seen, of memories offered or used: those readable now, and then."""
+    refs = list(dict.fromkeys(ref for event in events for ref in (*event.offered, *event.used)))
+    if not refs:
+        return {}
+    tenant = admitted.caller.tenant
+    current = await unit.memories.current(tenant, list(dict.fromkeys(ref.id for ref in refs)))
+    seen = await unit.memories.at(tenant, refs)
+    return {
+        ref: memory.content
+        for ref, memory in seen.items()
+        if admitted.may_read(memory.audience, memory.labels)
+        and (now := current.get(ref.id)) is not None
+        and admitted.may_read(now.audience, now.labels)
+    }
+
+
+def shown(trajectory: Trajectory, texts: dict[MemoryRef, str]) -> Trajectory:
+    """The trajectory without references to memories that the reader may not know of."""
+    events = tuple(
+        event.model_copy(
+            update={
+                "used": tuple(ref for ref in event.used if ref in texts),
+                "offered": tuple(ref for ref in event.offered if ref in texts),
+            }
+        )
+        if event.used or event.offered
+        else event
+        for event in trajectory.events
+    )
+    return trajectory.model_copy(update={"events": events})
