@@ -27,7 +27,7 @@ from hindsight_ray.domain.event import Event, ToolCall
 AGENTS = 8
 BATCH = 200
 BATCHES = 10
-ROUNDS = 3
+ROUNDS = 5
 RECORDERS = 1_000
 EVENTS_EACH = 20
 SHARE_MIN = 0.3
