@@ -4,7 +4,7 @@ Everything in it is the real thing, on a real file; only time, ids and the embed
 that a test reads the same every time.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -24,7 +24,7 @@ from hindsight_ray.core.policy_text import parse_policy
 from hindsight_ray.domain.caller import Caller, TicketRequest
 from hindsight_ray.domain.commands import Command
 from hindsight_ray.domain.settings import Settings
-from hindsight_ray.ports import Embedder
+from hindsight_ray.ports import Embedder, Ledger, MemoryStore
 from hindsight_ray.service.world import World
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -117,6 +117,10 @@ class Staged:
         return await door.call(self.world, token, command)
 
 
+def _as_it_is(ledger: Ledger) -> Ledger:
+    return ledger
+
+
 @asynccontextmanager
 async def world(
     path: Path,
@@ -125,11 +129,15 @@ async def world(
     policy: str | None = "default.csv",
     settings: Settings | None = None,
     embedder: Embedder | None = None,
+    store: MemoryStore | None = None,
+    wrap: Callable[[Ledger], Ledger] = _as_it_is,
 ) -> AsyncGenerator[Staged]:
     """A home in `path`, opened; several at once may share it. Background jobs are awaited.
 
-    `policy` is the name of a shipped profile or a policy's text; None leaves what is there.
+    `policy` is the name of a shipped profile or a policy's text; None leaves what is there. `store`
+    is closed with the world. `wrap` puts something around the ledger.
     """
+    store = store or EmbeddedStore()
     chosen = settings or Settings(lock_wait_s=5.0)
     path.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - a test's own folder, once
     create_operator_key(path)
@@ -137,13 +145,13 @@ async def world(
         path / "hindsight.sqlite3",
         lock_wait_s=chosen.lock_wait_s,
         chains=Chains("home", AuditKey(path)),
+        store_apart=not store.shares_ledger,
     )
     set_clock = clock or SetClock()
     jobs = BackgroundJobs()
-    store = EmbeddedStore()
     staged = Staged(
         world=World(
-            ledger=ledger,
+            ledger=wrap(ledger),
             store=store,
             embedder=embedder or HashedEmbedder(),
             tickets=load_signer(path),

@@ -28,7 +28,7 @@ from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.memory import Memory, Status
 from hindsight_ray.domain.receipt import Receipt, WriteResult
 from hindsight_ray.domain.rows import RowFilter
-from hindsight_ray.errors import OverQuota
+from hindsight_ray.errors import OverQuota, Unavailable
 from hindsight_ray.ports import Unit, Vector
 from hindsight_ray.service import commit
 from hindsight_ray.service.admit import Admitted
@@ -148,7 +148,12 @@ async def _comparable_rows(unit: Unit, prepared: Prepared, by: Author) -> RowFil
 async def _near(
     world: World, unit: Unit, draft: Draft, rows: RowFilter, vector: Vector
 ) -> list[Kept]:
-    near = await world.store.nearest(unit, rows, vector, limit=_NEAREST_ASKED)
+    try:
+        near = await world.store.nearest(unit, rows, vector, limit=_NEAREST_ASKED)
+    except Unavailable:
+        if world.settings.store_outage != "queue":
+            raise
+        near = (await unit.memories.nearest_of(rows, vector, None))[:_NEAREST_ASKED]
     records = await unit.memories.current(draft.tenant, [row.ref.id for row in near])
     found = [
         Kept(records[row.ref.id], row.similarity)

@@ -28,6 +28,7 @@ from hindsight_ray.service.recall import note_recall
 from hindsight_ray.service.seen import ANSWERED, presentable, status_shown
 from hindsight_ray.service.world import World
 
+_NO_VECTOR: tuple[Route, ...] = ("vector",)
 _NO_STATISTICS = MemoryStatistics()
 
 
@@ -99,7 +100,7 @@ def _question(
 
 async def _answered(world: World, unit: Unit, question: _Question) -> _Answer:
     admitted, command = question.admitted, question.command
-    candidates, runs = await both(
+    (candidates, degraded), runs = await both(
         _candidates(world, unit, question), offered.runs_of(unit, admitted, command.run_id)
     )
     found = ranked(candidates, admitted.now, newest=question.time.newest)
@@ -110,7 +111,7 @@ async def _answered(world: World, unit: Unit, question: _Question) -> _Answer:
     answer = Found(
         hits=tuple(one.hit(memory) for one, memory in zip(best, memories, strict=True)),
         revision=Revision(admitted.revision),
-        degraded=() if question.vector is not None else ("vector",),
+        degraded=degraded,
         hidden_by_author_limit=hidden,
     )
     return _Answer(answer, await offered.growth(unit, admitted, runs, memories))
@@ -133,18 +134,21 @@ def _narrowed(everything: RowFilter, command: Search) -> RowFilter:
     )
 
 
-async def _candidates(world: World, unit: Unit, question: _Question) -> list[Candidate]:
-    """The rows of every route, each checked again before it is merged with others."""
+async def _candidates(
+    world: World, unit: Unit, question: _Question
+) -> tuple[list[Candidate], tuple[Route, ...]]:
+    """The rows of every route, each checked again before it is merged; routes that gave none."""
     rows = question.rows
     if rows.empty:
-        return []
-    (similarity, matches), recent = await both(
+        return [], _NO_VECTOR if question.vector is None else ()
+    (near, matches), recent = await both(
         both(
             _nearest(world, unit, question),
             unit.memories.keyword_matches(rows, query_terms(question.command.query)),
         ),
         _recent(unit, question, world.settings.recent_limit),
     )
+    similarity = near or {}
     worded = [name for name, _ in bm25(matches, limit=world.settings.keyword_limit)]
     known: dict[str, Memory] = {memory.id: memory for memory in recent}
     wanted = [name for name in dict.fromkeys([*similarity, *worded]) if name not in known]
@@ -167,15 +171,19 @@ async def _candidates(world: World, unit: Unit, question: _Question) -> list[Can
         Candidate(allowed[name], on, similarity.get(name), statistics.get(name, _NO_STATISTICS))
         for name, on in ranks.items()
     ]
-    return found + await _superseders(unit, question, found)
+    found += await _superseders(unit, question, found)
+    return found, _NO_VECTOR if near is None else ()
 
 
-async def _nearest(world: World, unit: Unit, question: _Question) -> dict[str, float]:
-    """Similarity by id, nearest first; nothing if the question has no vector."""
+async def _nearest(world: World, unit: Unit, question: _Question) -> dict[str, float] | None:
+    """Similarity by id, nearest first; None without the question's vector or the store."""
     if question.vector is None:
-        return {}
+        return None
     limit = world.settings.vector_limit
-    near = await world.store.nearest(unit, question.rows, question.vector, limit=limit)
+    try:
+        near = await world.store.nearest(unit, question.rows, question.vector, limit=limit)
+    except Unavailable:
+        return None
     return {row.ref.id: row.similarity for row in near}
 
 

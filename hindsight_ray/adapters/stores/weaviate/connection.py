@@ -45,7 +45,32 @@ class Server:
         return f"{self.url} (gRPC port {self.grpc_port or _GRPC_PORT})"
 
 
-async def connected(server: Server) -> weaviate.WeaviateAsyncClient:
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A server that answered: its client, and the means to ask whether it is ready."""
+
+    server: Server
+    client: weaviate.WeaviateAsyncClient
+    http: httpx.AsyncClient
+
+    async def ready(self) -> None:
+        """Raises `Unavailable` unless the server says that it is ready.
+
+        Asked by hand: the client would print why it is not.
+        """
+        async with bounded(self.server):
+            answer = await self.http.get("/v1/.well-known/ready")
+            if not answer.is_success:
+                raise unavailable(self.server, "is not ready: it is starting or stopping")
+
+    async def close(self) -> None:
+        try:
+            await self.client.close()
+        finally:
+            await self.http.aclose()
+
+
+async def connected(server: Server) -> Reached:
     """A client of a server that is ready and new enough. Raises `Unavailable` within 10 s."""
     client = weaviate.WeaviateAsyncClient(
         connection_params=_parameters(server),
@@ -61,24 +86,18 @@ async def connected(server: Server) -> weaviate.WeaviateAsyncClient:
         ),
         skip_init_checks=True,  # they ask a package index for its newest release
     )
+    http = httpx.AsyncClient(base_url=server.url, timeout=4.0, trust_env=False)
+    reached = Reached(server, client, http)
     try:
+        await reached.ready()
         async with bounded(server):
             await client.connect()
             meta = cast("dict[str, object]", await client.get_meta())  # pyright: ignore[reportUnknownMemberType]
-            version = str(meta.get("version", ""))
-            _check_version(server, version)
-            await ready(client, server)
+            _check_version(server, str(meta.get("version", "")))
     except BaseException:
-        await client.close()
+        await reached.close()
         raise
-    return client
-
-
-async def ready(client: weaviate.WeaviateAsyncClient, server: Server) -> None:
-    """Raises `Unavailable` unless the server says that it is ready."""
-    async with bounded(server):
-        if not await client.is_ready():
-            raise unavailable(server, "is not ready: it is down, starting or stopping")
+    return reached
 
 
 @asynccontextmanager

@@ -27,7 +27,7 @@ from weaviate.exceptions import (
 )
 
 from hindsight_ray.adapters.stores.weaviate import connection, schema
-from hindsight_ray.adapters.stores.weaviate.connection import Server, bounded
+from hindsight_ray.adapters.stores.weaviate.connection import Reached, Server, bounded
 from hindsight_ray.adapters.stores.weaviate.hot import HotPlaces
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.ids import MemoryUuid
@@ -46,6 +46,7 @@ _BATCH = 200
 _SPARE = 8  # asked beyond the limit: superseded objects take a place until they are deleted
 _ASKED_MAX = 2_000
 _TRIES = 3
+_TRUSTED_S = 1.0  # how long an answer counts as a sign of life
 _PAUSE_S = 0.05
 _NO_PLACE = "tenant not found"
 _WAKING = ("tenant not active", "shutdown", "shutting down", "not ready", "being deleted")
@@ -68,11 +69,12 @@ class WeaviateStore:
     ) -> None:
         self._server = server
         self._space = space
-        self._client: WeaviateAsyncClient | None = None
+        self._reached: Reached | None = None
         self._connecting = asyncio.Lock()
         self._hot = HotPlaces(hot_places)
         self._known: set[str] = set()
         self._doubtful = False
+        self._answered_s = float("-inf")
         self._letting_go: set[asyncio.Task[None]] = set()
 
     @classmethod
@@ -93,11 +95,9 @@ class WeaviateStore:
         return False
 
     async def check(self) -> None:
-        """Connect if need be, and ask whether it is ready if the last thing asked failed."""
-        client = await self._connected()
-        if self._doubtful:
-            await connection.ready(client, self._server)
-            self._doubtful = False
+        """Connect if need be; ask whether it is ready, unless it has answered this very second."""
+        if self._doubtful or _seconds() > self._answered_s + _TRUSTED_S:
+            await self._ask_ready()
 
     async def nearest(
         self, unit: Unit, row_filter: RowFilter, vector: Vector, *, limit: int
@@ -169,26 +169,32 @@ class WeaviateStore:
     async def close(self) -> None:
         if self._letting_go:
             await asyncio.wait(self._letting_go)
-        if self._client is not None:
-            await self._client.close()
-            self._client = None
+        if self._reached is not None:
+            await self._reached.close()
+            self._reached = None
 
-    async def _connected(self) -> WeaviateAsyncClient:
-        if self._client is None:
+    async def _connected(self) -> Reached:
+        if self._reached is None:
             async with self._connecting:
-                if self._client is None:
-                    self._client = await self._connect()
-        return self._client
+                if self._reached is None:
+                    self._reached = await self._connect()
+        return self._reached
 
-    async def _connect(self) -> WeaviateAsyncClient:
-        client = await connection.connected(self._server)
+    async def _connect(self) -> Reached:
+        reached = await connection.connected(self._server)
         try:
             async with bounded(self._server):
-                await _ensure_collection(client, self._space)
+                await _ensure_collection(reached.client, self._space)
         except BaseException:
-            await client.close()
+            await reached.close()
             raise
-        return client
+        return reached
+
+    async def _ask_ready(self) -> Reached:
+        reached = await self._connected()
+        await reached.ready()
+        self._doubtful, self._answered_s = False, _seconds()
+        return reached
 
     def _check_vector(self, vector: Vector) -> None:
         """Before anything is sent: the server takes what it should not."""
@@ -273,11 +279,11 @@ class WeaviateStore:
     @asynccontextmanager
     async def _asked(self) -> AsyncGenerator[_There]:
         """Bounded; after a failure the server is first asked whether it is ready again."""
-        await self.check()
-        client = await self._connected()
+        reached = await (self._ask_ready() if self._doubtful else self._connected())
         try:
             async with bounded(self._server):
-                yield client.collections.use(schema.collection_name(self._space.model))
+                yield reached.client.collections.use(schema.collection_name(self._space.model))
+            self._answered_s = _seconds()
         except Unavailable:
             self._doubtful = True
             raise
@@ -295,6 +301,10 @@ class WeaviateStore:
                 await objects.tenants.deactivate(list(places))
         except Unavailable as error:  # they stay hot a little longer
             _log.warning("%d places could not be let go: %s", len(places), error)
+
+
+def _seconds() -> float:
+    return asyncio.get_running_loop().time()
 
 
 async def _woken(ask: Callable[[], Awaitable[T]]) -> T | None:
