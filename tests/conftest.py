@@ -5,6 +5,7 @@ import os
 import pathlib
 import socket
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NoReturn, TypeVar
 
 import pytest
@@ -110,4 +111,4 @@ def weaviate_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[weavia
 @pytest.fixture(scope="session")
 def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[postgres.Postgres]:
     """One PostgreSQL for the whole session. Tests keep apart by databases of their own."""
-    yield from _served(postgres.start, tmp_path_factory.mktemp("postgres"))
+    yield from _served(partial(postgres.start, durable=False), tmp_path_factory.mktemp("postgres"))

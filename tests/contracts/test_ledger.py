@@ -29,15 +29,20 @@ from hindsight_ray.errors import (
     Unavailable,
 )
 from hindsight_ray.ports import Ledger
+from tests.ledgers import BOTH, Ledgers, ledgers_of
 from tests.records import event_of, memory_of, name_of, put, rows, run_of, vector_of, words
 from tests.worlds import START, TENANT
 
 
+@pytest.fixture(params=BOTH)
+def ledgers(request: pytest.FixtureRequest) -> Ledgers:
+    return ledgers_of(request, request.param)
+
+
 @pytest.fixture
-async def ledger(tmp_path: Path) -> AsyncGenerator[Ledger]:
-    opened = await SqlLedger.open(tmp_path / "ledger.sqlite3", lock_wait_s=5.0)
-    yield opened
-    await opened.close()
+async def ledger(ledgers: Ledgers) -> AsyncGenerator[Ledger]:
+    async with ledgers.opened() as opened:
+        yield opened
 
 
 class Stop(Exception):

@@ -67,13 +67,13 @@ _FULL = (
     )
     .order_by(_i.number)
 )  # fmt: skip
-_OPENED = _FULL.where(_i.number.in_(dialect.members(bindparam("numbers"))))
+_OPENED = _FULL.where(_i.number.in_(dialect.numbers(bindparam("numbers"))))
 _WAITING = _FULL.where(_i.kind != "aside").limit(bindparam("limit"))
 _LABELS = select(memory_labels.c.memory, memory_labels.c.label).where(
-    memory_labels.c.memory.in_(dialect.members(bindparam("numbers")))
+    memory_labels.c.memory.in_(dialect.numbers(bindparam("numbers")))
 )
 _COUNT = select(func.count()).select_from(intents).where(_i.kind != "aside")
-_CLOSE = delete(intents).where(_i.number.in_(dialect.members(bindparam("numbers"))))
+_CLOSE = delete(intents).where(_i.number.in_(dialect.numbers(bindparam("numbers"))))
 _REFUSED = (
     update(intents)
     .where(_i.number == bindparam("intent"))

@@ -12,13 +12,8 @@ from sqlalchemy.engine import Connection, RowMapping
 
 from hindsight_ray.adapters.ledger.sql import dialect
 from hindsight_ray.adapters.ledger.sql.connection import Work
-from hindsight_ray.adapters.ledger.sql.schema import (
-    audit,
-    audit_heads,
-    audit_seals,
-    micros,
-    moment,
-)
+from hindsight_ray.adapters.ledger.sql.schema import micros, moment
+from hindsight_ray.adapters.ledger.sql.schema_access import audit, audit_heads, audit_seals
 from hindsight_ray.core.audit_chain import BEGINNING, entry_hash
 from hindsight_ray.domain.audit import Chained, Head, Seal
 from hindsight_ray.domain.rows import AuditEntry

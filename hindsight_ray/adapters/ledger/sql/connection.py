@@ -51,26 +51,52 @@ class Lane:
         what would be kept then is a part, or rows that stand outside any transaction.
         """
         with self._told():
-            if self._connection is None:
-                self._connection = self._engine.connect()
-            if not self._connection.in_transaction():
-                dialect.begin(self._connection, write=write)
-            self._refuse_after_failure(self._connection)
-            return job(self._connection, *args, **kwargs)
+            if self._connection is not None and self._connection.in_transaction():
+                self._refuse_after_failure(self._connection)
+                return job(self._connection, *args, **kwargs)
+            waited = self._connection is not None  # a server may have ended it in the meantime
+            try:
+                return job(self._begun(write), *args, **kwargs)
+            except DBAPIError as error:
+                if write or not (waited and error.connection_invalidated):
+                    raise
+            self._drop()
+            return job(self._begun(write), *args, **kwargs)
+
+    def _begun(self, write: bool) -> Connection:
+        """The lane's connection in a new transaction. Nothing was said in it that could be lost."""
+        if self._connection is None:
+            self._connection = self._engine.connect()
+            dialect.begin(self._connection, write=write)
+            return self._connection
+        try:
+            dialect.begin(self._connection, write=write)
+        except DBAPIError as error:
+            if not error.connection_invalidated:
+                raise
+            self._drop()
+            return self._begun(write)
+        return self._connection
+
+    def undo(self, job: Callable[[], None]) -> None:
+        """Go back to a savepoint, which a failed statement of the transaction may be after."""
+        with self._told():
+            if self._connection is not None:
+                self._refuse_after_failure(self._connection)
+            job()
 
     def commit(self) -> None:
         """Make the transaction durable, if one was begun. In the thread."""
         with self._told():
             if self._connection is not None and self._connection.in_transaction():
                 self._refuse_after_failure(self._connection)
+                if dialect.broken(self._connection):
+                    raise _given_up()
                 self._connection.commit()
 
     def _refuse_after_failure(self, connection: Connection) -> None:
-        if self._failed or dialect.undone(connection):
-            raise StorageFailed(
-                "`ledger` gave this transaction up after an earlier failure in it;"
-                " nothing was acknowledged"
-            )
+        if self._failed or connection.invalidated or dialect.undone(connection):
+            raise _given_up()
 
     @contextmanager
     def _told(self) -> Generator[None]:
@@ -78,10 +104,10 @@ class Lane:
         try:
             yield
         except DBAPIError as error:
-            known = dialect.translated(error)
+            known = dialect.translated(error, self._engine)
             if known is None:
                 raise
-            self._failed = self._failed or isinstance(known, StorageFailed)
+            self._failed = self._failed or isinstance(known, StorageFailed | Unavailable)
             raise known from error
 
     def end(self) -> None:
@@ -92,9 +118,17 @@ class Lane:
         try:
             self._connection.rollback()
         except DBAPIError:
-            self._connection.invalidate()
-            self._connection.close()
-            self._connection = None
+            self._drop()
+        else:
+            if self._connection.invalidated:
+                self._drop()
+
+    def _drop(self) -> None:
+        """Part from a connection that is of no use any more."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.invalidate()
+            connection.close()
 
     def close(self) -> Future[None]:
         done = self.submit(self._close)
@@ -229,13 +263,13 @@ class Work:
             yield
         except BaseException:
             del self._last[mark:]
-            await self._surely(savepoint.rollback)
+            await self._surely(self._lane.submit(self._lane.undo, savepoint.rollback))
             raise
-        await self._surely(savepoint.commit)
+        keep = self._lane.submit(self._lane.within, self._write, lambda _: savepoint.commit())
+        await self._surely(keep)
 
-    async def _surely(self, job: Callable[[], None]) -> None:
-        """Run `job` even if the caller is cancelled while it waits for it."""
-        done = self._lane.submit(self._lane.within, self._write, lambda _: job())
+    async def _surely(self, done: Future[None]) -> None:
+        """Wait for what is under way, which happens even if the caller is cancelled."""
         await asyncio.shield(asyncio.wrap_future(done))
 
     async def commit(self) -> None:
@@ -252,6 +286,12 @@ class Work:
         self._open = False
         lanes, lane = self._lanes, self._lane
         lane.submit(lane.end).add_done_callback(lambda _: lanes.give_back(lane))
+
+
+def _given_up() -> StorageFailed:
+    return StorageFailed(
+        "`ledger` gave this transaction up after an earlier failure in it; nothing was acknowledged"
+    )
 
 
 def _savepoint(connection: Connection) -> NestedTransaction:

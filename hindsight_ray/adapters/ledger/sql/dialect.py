@@ -6,17 +6,39 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from sqlalchemy import Engine, Select, Table, Text, column, create_engine, event, func, select
-from sqlalchemy.dialects.sqlite import Insert, insert
+from sqlalchemy import (
+    BigInteger,
+    Engine,
+    Select,
+    Table,
+    Text,
+    column,
+    create_engine,
+    event,
+    select,
+)
+from sqlalchemy.dialects.postgresql import Insert, insert  # SQLite's compiler takes it as it is
 from sqlalchemy.engine import Connection, CursorResult
 from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import NullPool
+from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.elements import BindParameter
+from sqlalchemy.sql.expression import cast as sql_cast
+from sqlalchemy.sql.functions import GenericFunction
 
+from hindsight_ray.adapters.ledger.sql import postgres
 from hindsight_ray.errors import Busy, HindsightError, HomeInvalid, StorageFailed
 
 _APPLICATION = 0x68726D31  # "hrm1", in the header of a home's database file
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+
+
+def engine_of(where: Path | postgres.Server, *, lock_wait_s: float) -> Engine:
+    """An engine over a file, or over a server."""
+    if isinstance(where, Path):
+        return sqlite_engine(where, lock_wait_s=lock_wait_s)
+    return postgres.postgres_engine(where, lock_wait_s=lock_wait_s)
 
 
 def sqlite_engine(file: Path, *, lock_wait_s: float) -> Engine:
@@ -71,6 +93,16 @@ def undone(connection: Connection) -> bool:
     return isinstance(raw, sqlite3.Connection) and not raw.in_transaction
 
 
+def broken(connection: Connection) -> bool:
+    """Whether the open transaction would not be kept by a commit, however that ends."""
+    return is_server(connection) and postgres.broken(connection)
+
+
+def is_server(connection: Connection) -> bool:
+    """Whether the database is a server's, shared by processes of several machines."""
+    return connection.dialect.name == "postgresql"
+
+
 def _refuse_foreign(raw: sqlite3.Connection) -> None:
     """Before anything in the file is touched: a database of something else is none of ours."""
     (mark,) = raw.execute("PRAGMA application_id").fetchone()
@@ -80,7 +112,8 @@ def _refuse_foreign(raw: sqlite3.Connection) -> None:
 
 
 def mark_ours(connection: Connection) -> None:
-    connection.exec_driver_sql(f"PRAGMA application_id={_APPLICATION}")
+    if not is_server(connection):
+        connection.exec_driver_sql(f"PRAGMA application_id={_APPLICATION}")
 
 
 def upsert(table: Table) -> Insert:
@@ -88,15 +121,43 @@ def upsert(table: Table) -> Insert:
     return insert(table)
 
 
+class _Elements(GenericFunction[str]):
+    """The elements of a JSON array, one row each, in the column `value`."""
+
+    name = "json_each"
+    inherit_cache = True
+
+
+@compiles(_Elements, "postgresql")
+def _elements_of_postgres(element: _Elements, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"json_array_elements_text(CAST({compiler.process(element.clauses, **kw)} AS JSON))"
+
+
 def members(bind: BindParameter[str]) -> Select[*tuple[Any, ...]]:
-    """The elements of a JSON array as rows: one bind however long the list is."""
-    return select(column("value", Text)).select_from(func.json_each(bind).table_valued("value"))
+    """The texts of a JSON array as rows: one bind however long the list is."""
+    return select(column("value", Text)).select_from(_Elements(bind).table_valued("value"))
+
+
+def numbers(bind: BindParameter[str]) -> Select[*tuple[Any, ...]]:
+    """The whole numbers of a JSON array as rows."""
+    value = sql_cast(column("value", Text), BigInteger)
+    return select(value).select_from(_Elements(bind).table_valued("value"))
 
 
 @functools.lru_cache(maxsize=64)
-def _bulk_sql(table: Table, columns: tuple[str, ...], dialect: Any) -> tuple[str, bool]:
-    compiled = table.insert().compile(dialect=dialect, column_keys=list(columns))
-    return str(compiled), bool(compiled.positional)
+def _bulk_sql(table: Table, columns: tuple[str, ...], dialect: Any) -> str:
+    if dialect.name == "postgresql":
+        return _bulk_of_arrays(table, columns, dialect)
+    return str(table.insert().compile(dialect=dialect, column_keys=list(columns)))
+
+
+def _bulk_of_arrays(table: Table, columns: tuple[str, ...], dialect: Any) -> str:
+    """One statement for any number of rows: a list for each column."""
+    quote = dialect.identifier_preparer.quote
+    kinds = [table.c[name].type.compile(dialect=dialect).split(" COLLATE")[0] for name in columns]
+    names = ", ".join(quote(name) for name in columns)
+    lists = ", ".join(f"%s::{kind}[]" for kind in kinds)
+    return f"INSERT INTO {quote(table.name)} ({names}) SELECT * FROM unnest({lists})"  # noqa: S608
 
 
 def insert_rows(
@@ -108,11 +169,11 @@ def insert_rows(
     """
     if not rows:
         return
-    sql, positional = _bulk_sql(table, columns, connection.dialect)
-    if positional:
-        connection.exec_driver_sql(sql, list(rows))
+    sql = _bulk_sql(table, columns, connection.dialect)
+    if is_server(connection):
+        connection.exec_driver_sql(sql, tuple(list(values) for values in zip(*rows, strict=True)))
     else:
-        connection.exec_driver_sql(sql, [dict(zip(columns, row, strict=True)) for row in rows])
+        connection.exec_driver_sql(sql, list(rows))
 
 
 def plain_rows(result: CursorResult[*tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -125,8 +186,10 @@ def plain_rows(result: CursorResult[*tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return rows
 
 
-def translated(error: DBAPIError) -> HindsightError | None:
+def translated(error: DBAPIError, engine: Engine) -> HindsightError | None:
     """The error a caller may handle, or None for what only a mistake of ours can cause."""
+    if engine.dialect.name == "postgresql":
+        return postgres.translated(error, engine.url.host or "")
     code = getattr(error.orig, "sqlite_errorcode", None)
     if code is not None and code & 0xFF in _BUSY:
         return Busy("`ledger` is locked by another writer for longer than `lock_wait_s`; try again")

@@ -17,7 +17,7 @@ from hindsight_ray.domain.rows import KeywordMatches, RowFilter
 _KEYS_SOUGHT_MAX = 64  # more keys than this cost more to look up than all postings of a term
 
 _POSTINGS = select(postings.c.term, postings.c.memory, postings.c["count"]).where(
-    postings.c.term.in_(dialect.members(bindparam("numbers")))
+    postings.c.term.in_(dialect.numbers(bindparam("numbers")))
 )
 _POSTINGS_OF_KEYS = _POSTINGS.where(postings.c.key.in_(filters.readable_key_numbers()))
 _TERMS = select(terms.c.term, terms.c.number).where(

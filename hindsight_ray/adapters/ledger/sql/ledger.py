@@ -19,13 +19,14 @@ from hindsight_ray.adapters.ledger.sql.keys import KnownKeys, SqlKeys, SqlSpaces
 from hindsight_ray.adapters.ledger.sql.memories import SqlMemories
 from hindsight_ray.adapters.ledger.sql.outcomes import SqlLayers, SqlOutcomes, SqlReviews
 from hindsight_ray.adapters.ledger.sql.policy import SqlPolicy
+from hindsight_ray.adapters.ledger.sql.postgres import Server
 from hindsight_ray.adapters.ledger.sql.rows import KnownRows
 from hindsight_ray.adapters.ledger.sql.runs import SqlRuns
 from hindsight_ray.adapters.ledger.sql.schema import SCHEMA_VERSION, facts, metadata
 from hindsight_ray.adapters.ledger.sql.stats import SqlStats
 from hindsight_ray.errors import HomeInvalid
 
-_READERS = 8
+READERS = 8  # connections of one process that read; one more writes
 WRITER = "home"  # of the audit, where a process has no name of its own
 
 
@@ -77,14 +78,15 @@ class SqlLedger:
 
     def __init__(
         self,
-        file: Path,
+        where: Path | Server,
         *,
         lock_wait_s: float = 10.0,
         store_apart: bool = False,
         chains: Chains | None = None,
+        readers: int = READERS,
     ) -> None:
-        engine = dialect.sqlite_engine(file, lock_wait_s=lock_wait_s)
-        self._readers = Lanes(engine, size=_READERS, wait_s=lock_wait_s, name="ledger reader")
+        engine = dialect.engine_of(where, lock_wait_s=lock_wait_s)
+        self._readers = Lanes(engine, size=readers, wait_s=lock_wait_s, name="ledger reader")
         self._writer = Lanes(engine, size=1, wait_s=lock_wait_s, name="ledger writer")
         self._known_keys = KnownKeys()
         self._known_rows = KnownRows(vectors=not store_apart)
@@ -94,17 +96,25 @@ class SqlLedger:
     @classmethod
     async def open(
         cls,
-        file: Path,
+        where: Path | Server,
         *,
         lock_wait_s: float = 10.0,
         store_apart: bool = False,
         chains: Chains | None = None,
+        readers: int = READERS,
     ) -> "SqlLedger":
-        """The ledger in `file`, with its tables made if they are not there.
+        """The ledger in a file or on a server, with its tables made if they are not there.
 
-        Raises `HomeInvalid` for a file that is not a ledger, or one of a newer release.
+        Raises `HomeInvalid` for a database of something else, or of a newer release;
+        `Unavailable` for a server that cannot be used.
         """
-        ledger = cls(file, lock_wait_s=lock_wait_s, store_apart=store_apart, chains=chains)
+        ledger = cls(
+            where,
+            lock_wait_s=lock_wait_s,
+            store_apart=store_apart,
+            chains=chains,
+            readers=readers,
+        )
         try:
             async with ledger._unit(ledger._readers, write=False) as unit:
                 ready = await unit.work.do(_is_ready)

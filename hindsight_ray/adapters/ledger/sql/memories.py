@@ -60,7 +60,7 @@ _AT = (
     .where(
         table.c.tenant == bindparam("tenant"),
         table.c.memory_id.in_(dialect.members(bindparam("ids"))),
-        memory_revisions.c.revision.in_(dialect.members(bindparam("revisions"))),
+        memory_revisions.c.revision.in_(dialect.numbers(bindparam("revisions"))),
         memory_revisions.c.record.is_not(None),
     )
 )

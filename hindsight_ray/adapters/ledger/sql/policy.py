@@ -16,8 +16,8 @@ from sqlalchemy.engine import Connection
 from hindsight_ray.adapters.ledger.sql import dialect
 from hindsight_ray.adapters.ledger.sql.connection import Work
 from hindsight_ray.adapters.ledger.sql.policy_lines import Line, Moved, placed_anew
-from hindsight_ray.adapters.ledger.sql.schema import (
-    micros,
+from hindsight_ray.adapters.ledger.sql.schema import micros
+from hindsight_ray.adapters.ledger.sql.schema_access import (
     policy_journal,
     policy_lines,
     policy_state,
@@ -251,7 +251,9 @@ def _tenants(connection: Connection) -> list[str]:
 def _revoke_ticket(connection: Connection, tenant: str, ticket_id: str, at: datetime) -> int:
     """A second time changes nothing and names the revision in force."""
     done = connection.execute(
-        dialect.upsert(revoked_tickets).on_conflict_do_nothing(),
+        dialect.upsert(revoked_tickets)
+        .on_conflict_do_nothing()
+        .execution_options(preserve_rowcount=True),
         {"tenant": tenant, "ticket_id": ticket_id, "at": micros(at)},
     )
     if done.rowcount == 0:

@@ -20,7 +20,7 @@ from hindsight_ray.domain.rows import Near, RowFilter
 from hindsight_ray.ports import Vector
 
 _BY_NUMBER = select(table.c.number, table.c.record).where(
-    table.c.number.in_(dialect.members(bindparam("numbers")))
+    table.c.number.in_(dialect.numbers(bindparam("numbers")))
 )
 
 

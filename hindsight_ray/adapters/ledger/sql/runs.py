@@ -65,7 +65,7 @@ _KNOWN_PLACES = select(events.c.seq).where(
     events.c.run == bindparam("run"),
     events.c.agent == bindparam("agent"),
     events.c.incarnation == bindparam("incarnation"),
-    events.c.seq.in_(dialect.members(bindparam("seqs"))),
+    events.c.seq.in_(dialect.numbers(bindparam("seqs"))),
 )
 
 

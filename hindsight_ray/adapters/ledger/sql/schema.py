@@ -47,6 +47,7 @@ def moment_or_none(micros_utc: int | None) -> datetime | None:
 
 
 metadata = MetaData()
+Words = Text().with_variant(Text(collation="C"), "postgresql")  # ordered by code point everywhere
 Big = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers rows only by plain INTEGER
 
 
@@ -55,7 +56,7 @@ def _number(name: str = "number") -> Column[int]:
 
 
 def _text(name: str, *, key: bool = False, null: bool = False) -> Column[str]:
-    return Column(name, Text, primary_key=key, nullable=null)
+    return Column(name, Words, primary_key=key, nullable=null)
 
 
 def _big(name: str, *, key: bool = False, null: bool = False) -> Column[int]:
@@ -236,67 +237,6 @@ commands = Table(
     _text("digest"),
     _text("receipt"),
 )
-
-policy_state = Table(
-    "policy_state", metadata, _big("number", key=True), _big("revision"), _big("at")
-)
-
-policy_lines = Table(
-    "policy_lines",
-    metadata,
-    _text("kind", key=True),  # `rule` or `membership`
-    _big("position", key=True),
-    _text("record"),
-)
-
-policy_journal = Table(
-    "policy_journal",
-    metadata,
-    _big("revision", key=True),
-    _text("lines", null=True),  # what came and went; None where the policy was put anew
-)
-
-tenants = Table("tenants", metadata, _text("tenant", key=True), _big("at"))
-
-revoked_tickets = Table(
-    "revoked_tickets",
-    metadata,
-    _text("tenant", key=True),  # so that nobody ends another tenant's ticket
-    _text("ticket_id", key=True),
-    _big("at"),
-)
-
-audit = Table(
-    "audit",
-    metadata,
-    _number(),
-    _text("tenant"),
-    _text("writer"),
-    _big("place"),  # in the chain of this tenant and writer, from 1
-    _big("at"),
-    _text("principal"),
-    _text("verb"),
-    _text("object"),
-    _text("effect"),
-    _text("rule"),
-    _big("revision"),
-    _text("digest"),
-    _text("hash"),  # over this entry and the hash of the one before
-    Index("audit_by_tenant", "tenant", "number"),
-    Index("audit_by_writer", "tenant", "writer", "place"),
-    sqlite_autoincrement=True,
-)
-
-audit_heads = Table(
-    "audit_heads",
-    metadata,
-    _text("tenant", key=True),
-    _text("writer", key=True),
-    _big("place"),
-    _text("hash"),
-)
-
-audit_seals = Table("audit_seals", metadata, _text("tenant", key=True), _text("record"))
 
 recalls = Table(
     "recalls",
