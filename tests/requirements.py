@@ -137,6 +137,14 @@ REQUIREMENTS: dict[str, Requirement] = {
     "credit.submitted": _R("credit is checked against the record and kept for reviewers", _CREDIT),
     "credit.spectrum": _R("comparable runs rank decisions and weigh memories", _CREDIT),
     "credit.utility": _R("opinion and structure move no memory's utility", _CREDIT),
+    # Looking after the policy
+    "policy.who": _R("`policy who` lists every kind of caller that sees a scope, and why", "G6"),
+    "policy.sees": _R("`policy sees` lists what a caller may do, and where", "G6"),
+    "policy.why": _R("`why` tells rule, role path, revision and audience, for allow and deny", "G6"),
+    "policy.diff": _R("`policy diff` lists who would gain and lose what", "G6"),
+    "policy.lint": _R("`policy lint` finds rules that do nothing or too much", "G6"),
+    "policy.check": _R("`policy check` refuses what `policy load` would refuse", "G5"),
+    "key.rotate": _R("keys are rotated and retired while processes run", "docs/security.md"),
     # The audit
     "audit.chain": _R("an entry that was flipped, dropped or reordered is named", _AUDIT),
     "audit.seal": _R("a seal kept elsewhere notices whatever was cut off or written anew", _AUDIT),

@@ -4,20 +4,19 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
+from hindsight_ray.client.access import AccessCalls
 from hindsight_ray.client.calls import Calls
 from hindsight_ray.client.opening import Opening
 from hindsight_ray.client.run import RunRecorder
 from hindsight_ray.domain import commands as c
-from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.answer import Found
 from hindsight_ray.domain.base import build
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.credit import Attribution, Credited
 from hindsight_ray.domain.memory import Layer, MemoryType, RevisionNote, Scene, Status
 from hindsight_ray.domain.memory import Memory as MemoryValue
-from hindsight_ray.domain.receipt import Grant, Receipt
+from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.review import ReviewReport
-from hindsight_ray.domain.rows import AuditEntry
 from hindsight_ray.domain.run import Outcome, Run, RunSummary, ShortTerm, Trajectory
 from hindsight_ray.errors import InvalidInput
 
@@ -28,7 +27,7 @@ RunLike = RunRecorder | Run | str
 Opened = Callable[[RunRecorder], None]  # tells the client of a recorder, to be shipped at its end
 
 
-class Memory:
+class Memory(AccessCalls):
     """The memory as one caller sees it.
 
     Writes take `command_id`: give the same again after a failure, and there is one effect.
@@ -37,13 +36,9 @@ class Memory:
     def __init__(
         self, calls: Calls, caller: Callable[[], Awaitable[Caller]], opened: Opened
     ) -> None:
-        self._calls = calls
+        super().__init__(calls)
         self._caller = caller
         self._opened = opened
-
-    async def whoami(self) -> Caller:
-        """Who this memory's ticket names, if it is good now. Raises `InvalidTicket`."""
-        return await self._ask(c.WhoAmI)
 
     # Runs
 
@@ -288,57 +283,7 @@ class Memory:
         fields = {"memory_id": memory_id, "scope": scope}
         return await self._commanded(c.Promote, command_id, fields)
 
-    # Access
-
-    async def share(
-        self,
-        scope: str,
-        *,
-        to: str,
-        actions: Iterable[Action] = ("read",),
-        until: datetime | None = None,
-        command_id: str | None = None,
-    ) -> Grant:
-        """Let `to`, a principal or role, act on a scope; in force once this has returned."""
-        fields = {"scope": scope, "to": to, "actions": tuple(actions), "until": until}
-        return await self._commanded(c.Share, command_id, fields)
-
-    async def revoke(
-        self,
-        scope: str,
-        *,
-        to: str,
-        actions: Iterable[Action] | None = None,
-        command_id: str | None = None,
-    ) -> Grant:
-        """Take back what was shared. No call that starts after this has returned sees the grant."""
-        fields = {"scope": scope, "to": to, "actions": None if actions is None else tuple(actions)}
-        return await self._commanded(c.Revoke, command_id, fields)
-
-    async def why(
-        self,
-        action: Action,
-        object: str,  # noqa: A002 - the field's own name
-        *,
-        agent: str | None = None,
-        user: str | None = None,
-    ) -> c.WhyAnswer:
-        """Why somebody may or may not do `action` on `object`: a scope, or a memory's id."""
-        return await self._ask(c.Why, agent=agent, user=user, action=action, object=object)
-
     # What needs the operator's rights
-
-    async def revoke_ticket(self, ticket_id: str) -> Any:
-        """End a ticket before its time."""
-        return await self._ask(c.RevokeTicket, ticket_id=ticket_id)
-
-    async def policy(self, text: str) -> Any:
-        """Replace the policy by the text of a csv file; refused whole if it has any fault."""
-        return await self._ask(c.LoadPolicy, text=text)
-
-    async def audit(self, *, limit: int = 50) -> Sequence[AuditEntry]:
-        """The newest audit entries of this tenant: metadata, never text."""
-        return await self._ask(c.ReadAudit, limit=limit)
 
     async def import_runs(
         self,
@@ -350,19 +295,6 @@ class Memory:
     ) -> c.ImportReport:
         """Record the runs of a log file as if they had happened here. Again, it adds nothing."""
         return await self._ask(c.ImportRuns, format=format, text=text, scope=scope, trusted=trusted)
-
-    async def ask(self, command: c.Command) -> Any:
-        """Any command as it is, for doors that have built one already."""
-        return await self._calls.ask(command)
-
-    async def _ask(self, kind: type[c.Command], **fields: Any) -> Any:
-        return await self._calls.ask(build(kind, fields))
-
-    async def _commanded(
-        self, kind: type[c.Command], command_id: str | None, fields: dict[str, Any]
-    ) -> Any:
-        name = command_id or self._calls.ids.token()
-        return await self._calls.ask(build(kind, {**fields, "command_id": name}))
 
     async def _recorder(self, run: Run, *, began: bool) -> RunRecorder:
         caller = await self._caller()

@@ -20,6 +20,10 @@ class Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
+class Command(Value):
+    """Base of all commands (`domain/commands.py`)."""
+
+
 V = TypeVar("V", bound=Value)
 
 

@@ -8,10 +8,26 @@ from typing import Literal
 
 from pydantic import Field
 
-from hindsight_ray.domain.access import Action
-from hindsight_ray.domain.audit import Seal
-from hindsight_ray.domain.base import Value
-from hindsight_ray.domain.caller import TicketRequest
+from hindsight_ray.domain.access_commands import (
+    IssueTicket,
+    LoadPolicy,
+    ReadAudit,
+    ReadSeal,
+    Revoke,
+    RevokeTicket,
+    Seer,
+    SeersAnswer,
+    Sees,
+    SeesAnswer,
+    Share,
+    VerifyAudit,
+    WhoAmI,
+    WhoSees,
+    Why,
+    WhyAnswer,
+    WhyOne,
+)
+from hindsight_ray.domain.base import Command, Value
 from hindsight_ray.domain.credit import Attribution, Credited
 from hindsight_ray.domain.event import Event, MemoryRef
 from hindsight_ray.domain.ids import CommandId, LabelName, MemoryId, RunId
@@ -32,9 +48,26 @@ from hindsight_ray.domain.text import (
 RESULTS_MAX = 100
 BATCH_EVENTS_MAX = 2_000
 
-
-class Command(Value):
-    """Base of all commands."""
+# What `access_commands` has is reached by this module's name too, like every other command.
+OF_ACCESS: tuple[type[Value], ...] = (
+    IssueTicket,
+    LoadPolicy,
+    ReadAudit,
+    ReadSeal,
+    Revoke,
+    RevokeTicket,
+    Seer,
+    SeersAnswer,
+    Sees,
+    SeesAnswer,
+    Share,
+    VerifyAudit,
+    WhoAmI,
+    WhoSees,
+    Why,
+    WhyAnswer,
+    WhyOne,
+)
 
 
 class StartRun(Command):
@@ -198,25 +231,6 @@ class Promote(Command):
     scope: Scope
 
 
-class Share(Command):
-    """Let `to` (a principal or role) act on a scope, until a time if one is given."""
-
-    command_id: CommandId
-    scope: Scope
-    to: str
-    actions: tuple[Action, ...] = ("read",)
-    until: Moment | None = None
-
-
-class Revoke(Command):
-    """Take back what was shared."""
-
-    command_id: CommandId
-    scope: Scope
-    to: str
-    actions: tuple[Action, ...] | None = None  # None: every action
-
-
 class ReviewRun(Command):
     """Review a run now, whatever its length."""
 
@@ -280,37 +294,6 @@ class Explain(Command):
     memory_id: MemoryId
 
 
-class Why(Command):
-    """Why a caller may or may not do something: the rule, the role path, the revision."""
-
-    agent: str | None = None
-    user: str | None = None
-    action: Action
-    object: str  # a scope, or a memory's id
-
-
-class WhoAmI(Command):
-    """Who the ticket says its holder is, if it is still good."""
-
-
-class IssueTicket(Command):
-    """Make a ticket for somebody of this tenant or another one (operator)."""
-
-    request: TicketRequest
-
-
-class RevokeTicket(Command):
-    """End a ticket before its time, by its id."""
-
-    ticket_id: str
-
-
-class LoadPolicy(Command):
-    """Replace the policy by the text of a csv file; refused whole if it has any fault."""
-
-    text: str
-
-
 class ImportRuns(Command):
     """Record the runs of a log file as if they had happened here (operator)."""
 
@@ -344,38 +327,3 @@ class Explanation(Value):
     run_id: RunId | None
     events: tuple[Event, ...]
     derived_from: tuple[MemoryRef, ...]
-
-
-class WhyAnswer(Value):
-    """A decision with its audience: what else a reader would have to read."""
-
-    decisions: tuple["WhyOne", ...]
-    allowed: bool
-    revision: int
-
-
-class WhyOne(Value):
-    """The decision on one scope or label of the audience."""
-
-    action: Action
-    object: str
-    allowed: bool
-    reason: str
-    rule: str | None
-    role_path: tuple[str, ...]
-
-
-class VerifyAudit(Command):
-    """Whether the audit of the caller's tenant is whole, up to these seals kept elsewhere too."""
-
-    seals: tuple[Seal, ...] = Field(default=(), max_length=1_000)
-
-
-class ReadSeal(Command):
-    """The heads of the tenant's audit, signed together: to be kept elsewhere."""
-
-
-class ReadAudit(Command):
-    """The newest audit entries of the caller's tenant: metadata, never text."""
-
-    limit: int = Field(default=50, ge=1, le=1_000)

@@ -8,21 +8,19 @@ from dataclasses import replace
 
 from hindsight_ray.core.access import PolicyIndex, compile_access
 from hindsight_ray.core.grants import standing
-from hindsight_ray.core.policy_probes import probes
 from hindsight_ray.core.policy_text import parse_policy
-from hindsight_ray.domain.access import Policy, Revision
+from hindsight_ray.domain.access import Revision
 from hindsight_ray.domain.caller import Caller, Ticket
 from hindsight_ray.domain.commands import IssueTicket, LoadPolicy, RevokeTicket
 from hindsight_ray.domain.ids import checked_name
 from hindsight_ray.domain.receipt import PolicyLoaded, TicketRevoked
 from hindsight_ray.domain.scope import GLOBAL
-from hindsight_ray.errors import AccessDenied, InvalidPolicy
+from hindsight_ray.errors import AccessDenied
 from hindsight_ray.ports import Unit
 from hindsight_ray.service.admit import Admitted, admit, policy_index
 from hindsight_ray.service.noted import note_done
+from hindsight_ray.service.policy_check import OPERATOR, check_policy
 from hindsight_ray.service.world import World
-
-OPERATOR = "operator"
 
 
 async def admit_operator(world: World, unit: Unit, caller: Caller) -> Admitted:
@@ -87,7 +85,7 @@ async def load_policy(world: World, caller: Caller, command: LoadPolicy) -> Poli
     async with world.ledger.writing() as unit:
         _require_operator(await admit_operator(world, unit, caller))
     policy = parse_policy(command.text)
-    await _check(world, policy)
+    await check_policy(world.policies, policy, world.clock.now())
     async with world.ledger.writing() as unit:
         admitted = await admit_operator(world, unit, caller)
         _require_operator(admitted)
@@ -105,29 +103,6 @@ async def load_policy(world: World, caller: Caller, command: LoadPolicy) -> Poli
             memberships=len(policy.memberships),
             grants=len(kept),
             grants_ended=len(grants) - len(kept),
-        )
-
-
-async def _check(world: World, policy: Policy) -> None:
-    """The policy must be one that Casbin reads alike, and that can be replaced again."""
-    now = world.clock.now()
-    await world.policies.check(policy, now)
-    index = PolicyIndex.of(policy)
-    for caller, action, target in probes(policy, now):
-        compiled = compile_access(index, caller, now).may(action, target)
-        if await world.policies.enforce(policy, caller, action, target, now) != compiled:
-            raise InvalidPolicy(
-                f"`policy`: Casbin and the compiled access differ on `{action}` on `{target}` for"
-                f" `{caller.principal}`; the last good policy stays in force"
-            )
-    operator = Caller.model_validate(
-        {"tenant": "any", "agent": OPERATOR, "ticket_id": "check", "expires_at": now}
-    )
-    if not compile_access(index, operator, now).may("administer", GLOBAL):
-        raise InvalidPolicy(
-            "`policy` takes `administer` on `global` from `agent:operator`, so that nobody could"
-            " replace it; add `p, role:operator, *, global, administer, allow` and"
-            " `g, agent:operator, role:operator, *`"
         )
 
 

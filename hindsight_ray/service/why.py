@@ -11,6 +11,7 @@ from hindsight_ray.domain.access import Action, Revision
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import Why, WhyAnswer, WhyOne
 from hindsight_ray.domain.ids import checked_uuid
+from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.scope import GLOBAL
 from hindsight_ray.errors import InvalidInput
 from hindsight_ray.ports import Unit
@@ -25,22 +26,24 @@ async def why(world: World, caller: Caller, command: Why) -> WhyAnswer:
     """Raises `AccessDenied` without `audit` on the scope; an absent memory is a forbidden one."""
     async with world.ledger.writing() as unit:
         admitted = await admit(world, unit, caller)
-        questions, audited = await _questions(unit, admitted, command)
+        questions, audited, about = await _questions(unit, admitted, command)
         index = await policy_index(world, unit, admitted.revision)
         access = compile_access(index, _asked_about(admitted, command), admitted.now)
         await note_done(
             unit, admitted, verb="Why", action="audit", scope=audited, name=command.object
         )
-    return _answer(access, questions)
+    return _answer(access, questions, about)
 
 
-async def _questions(unit: Unit, admitted: Admitted, command: Why) -> tuple[list[_Question], str]:
-    """What to decide, in order, and the scope that the caller's `audit` was asked on."""
+async def _questions(
+    unit: Unit, admitted: Admitted, command: Why
+) -> tuple[list[_Question], str, Memory | None]:
+    """What to decide, in order, the scope that `audit` was asked on, and the memory, if any."""
     kind = object_class(command.object)
     if kind is not None:
         scope = GLOBAL if kind == "label" else command.object
         admitted.require("audit", scope)
-        return [(command.action, command.object)], scope
+        return [(command.action, command.object)], scope, None
     try:
         name = checked_uuid(command.object)
     except InvalidInput:
@@ -58,7 +61,7 @@ async def _questions(unit: Unit, admitted: Admitted, command: Why) -> tuple[list
     acts: list[_Question] = [] if command.action == "read" else [(command.action, found.scope)]
     reads: list[_Question] = [("read", scope) for scope in found.audience]
     labels: list[_Question] = [("read", f"label:{label}") for label in found.labels]
-    return [*acts, *reads, *labels], found.scope
+    return [*acts, *reads, *labels], found.scope, found
 
 
 def _asked_about(admitted: Admitted, command: Why) -> Caller:
@@ -77,7 +80,7 @@ def _asked_about(admitted: Admitted, command: Why) -> Caller:
     )
 
 
-def _answer(access: AccessSet, questions: list[_Question]) -> WhyAnswer:
+def _answer(access: AccessSet, questions: list[_Question], about: Memory | None) -> WhyAnswer:
     decisions = [access.decide(action, target) for action, target in questions]
     return WhyAnswer(
         decisions=tuple(
@@ -93,4 +96,6 @@ def _answer(access: AccessSet, questions: list[_Question]) -> WhyAnswer:
         ),
         allowed=all(one.allowed for one in decisions),
         revision=Revision(access.revision),
+        audience=() if about is None else tuple(about.audience),
+        labels=() if about is None else tuple(about.labels),
     )

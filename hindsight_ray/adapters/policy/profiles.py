@@ -4,6 +4,8 @@ from pathlib import Path
 
 from hindsight_ray.errors import InvalidPolicy
 
+PROFILES = ("default", "strict", "team", "research")  # shipped, by name
+
 
 def policies_folder() -> Path:
     """The folder of `model.conf`, the csv profiles and their scenarios."""

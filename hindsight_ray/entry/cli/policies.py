@@ -8,15 +8,20 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from hindsight_ray.adapters.policy.on_demand import CasbinOnDemand
+from hindsight_ray.adapters.policy.profiles import PROFILES, shipped_text
 from hindsight_ray.adapters.policy.scenarios import profile_beside, read_scenario, scenario_files
+from hindsight_ray.core.policy_diff import difference
+from hindsight_ray.core.policy_lint import lint
 from hindsight_ray.core.policy_scenarios import Verdict, policy_of, verdicts
 from hindsight_ray.core.policy_text import parse_policy
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.receipt import PolicyLoaded
-from hindsight_ray.entry.cli import show
+from hindsight_ray.entry.cli import show, show_access
 from hindsight_ray.entry.cli.asking import ask_as_operator
 from hindsight_ray.entry.cli.options import Asked, command, remember_place
 from hindsight_ray.errors import InvalidInput, InvalidPolicy
+from hindsight_ray.service.policy_check import check_policy
 
 PolicyFile = Annotated[pathlib.Path, typer.Argument(metavar="FILE", help="A policy, csv.")]
 
@@ -35,12 +40,23 @@ def add_to(app: typer.Typer) -> None:
     )(explain)
     command(group, "test", caller=False, epilog="Example: hindsight-ray policy test")(run_scenarios)
     command(group, "load", epilog="Example: hindsight-ray policy load mine.csv --tenant acme")(load)
+    command(group, "who", epilog="Example: hindsight-ray policy who user:alice --tenant acme")(who)
+    command(
+        group, "sees", epilog="Example: hindsight-ray policy sees --tenant acme --agent planner"
+    )(sees)
+    command(
+        group, "diff", caller=False, epilog="Example: hindsight-ray policy diff now.csv new.csv"
+    )(diff)
+    command(group, "lint", caller=False, epilog="Example: hindsight-ray policy lint mine.csv")(
+        lint_file
+    )
     app.add_typer(group, name="policy")
 
 
 async def check(asked: Asked, file: PolicyFile) -> None:
-    """Read a policy file as strictly as loading it would; nothing is put in force."""
+    """Refuse whatever loading the file would refuse; nothing is put in force."""
     policy = parse_policy(policy_text(file))
+    await check_policy(CasbinOnDemand(), policy, datetime.now(UTC))
     counts = {
         "file": str(file),
         "valid": True,
@@ -88,14 +104,60 @@ async def run_scenarios(
     return 1 if failed else 0
 
 
+async def who(
+    asked: Asked,
+    scope: Annotated[str, typer.Argument(metavar="SCOPE", help="global, user:ID or agent:ID.")],
+    *,
+    action: Annotated[str | None, typer.Option(help="Another action than read.")] = None,
+) -> None:
+    """List every kind of caller that sees a scope, by which rule and by way of which role."""
+    fields = {"scope": scope, "action": action}
+    answer: c.SeersAnswer = await ask_as_operator(asked, c.WhoSees, fields)
+    show.answer(asked.json, answer, show_access.seers(answer))
+
+
+async def sees(asked: Asked) -> None:
+    """List what the named agent and user may do, and where."""
+    fields = {"agent": asked.agent, "user": asked.user}
+    answer: c.SeesAnswer = await ask_as_operator(asked, c.Sees, fields)
+    show.answer(asked.json, answer, show_access.sees(answer))
+
+
+async def diff(
+    asked: Asked,
+    old: Annotated[pathlib.Path, typer.Argument(metavar="OLD", help="A policy, csv.")],
+    new: Annotated[pathlib.Path, typer.Argument(metavar="NEW", help="What would replace it.")],
+) -> None:
+    """List which callers would gain and lose what, before a policy is put in force."""
+    found = difference(
+        parse_policy(policy_text(old)), parse_policy(policy_text(new)), datetime.now(UTC)
+    )
+    show.answer(asked.json, show_access.difference_document(found), show_access.difference(found))
+
+
+async def lint_file(asked: Asked, file: PolicyFile) -> int:
+    """Find rules that nobody can come under, that others decide already, or that give too much."""
+    found = lint(parse_policy(policy_text(file)))
+    document = [{"line": one.line, "finding": one.finding, "why": one.why} for one in found]
+    made = show.table("finding", "line", "why")
+    for one in found:
+        made.add_row(one.finding, show.plain(one.line), show.plain(one.why))
+    text = made if found else show.plain("nothing found")
+    show.answer(asked.json, document, text)
+    return 1 if found else 0
+
+
 async def load(asked: Asked, file: PolicyFile) -> None:
-    """Put a policy file in force. A file with a fault changes nothing."""
+    """Put a policy file, or a shipped profile by its name, in force. A fault changes nothing."""
     loaded: PolicyLoaded = await ask_as_operator(asked, c.LoadPolicy, {"text": policy_text(file)})
     show.answer(asked.json, loaded, show.facts(loaded.model_dump(), "in force"))
 
 
 def policy_text(file: pathlib.Path) -> str:
-    """The file's text. Raises `InvalidInput` if it cannot be read, `InvalidPolicy` if not UTF-8."""
+    """The file's text, or a shipped profile's of that name. Raises `InvalidInput` if it cannot be
+    read, `InvalidPolicy` if it is not UTF-8."""
+    if not file.exists() and str(file) in PROFILES:
+        return shipped_text(f"{file}.csv")
     try:
         return file.read_bytes().decode("utf-8")
     except OSError as error:

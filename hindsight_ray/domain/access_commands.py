@@ -1,0 +1,147 @@
+"""Commands about access: grants, tickets, the policy, the audit, and what is told about them.
+
+As in `commands.py`, which has them all under one name; apart only for length.
+"""
+
+from pydantic import Field
+
+from hindsight_ray.domain.access import Action
+from hindsight_ray.domain.audit import Seal
+from hindsight_ray.domain.base import Command, Value
+from hindsight_ray.domain.caller import TicketRequest
+from hindsight_ray.domain.ids import AgentId, CommandId, UserId
+from hindsight_ray.domain.scope import Scope
+from hindsight_ray.domain.text import Moment
+
+
+class Share(Command):
+    """Let `to` (a principal or role) act on a scope, until a time if one is given."""
+
+    command_id: CommandId
+    scope: Scope
+    to: str
+    actions: tuple[Action, ...] = ("read",)
+    until: Moment | None = None
+
+
+class Revoke(Command):
+    """Take back what was shared."""
+
+    command_id: CommandId
+    scope: Scope
+    to: str
+    actions: tuple[Action, ...] | None = None  # None: every action
+
+
+class Why(Command):
+    """Why a caller may or may not do something: the rule, the role path, the revision."""
+
+    agent: str | None = None
+    user: str | None = None
+    action: Action
+    object: str  # a scope, or a memory's id
+
+
+class WhoSees(Command):
+    """Who may do something on a scope: every kind of caller that the policy lets, by which rule."""
+
+    scope: Scope
+    action: Action = "read"
+
+
+class Sees(Command):
+    """What a caller holds: every scope that the policy or a record names, and which actions."""
+
+    agent: AgentId | None = None
+    user: UserId | None = None
+
+
+class WhoAmI(Command):
+    """Who the ticket says its holder is, if it is still good."""
+
+
+class IssueTicket(Command):
+    """Make a ticket for somebody of this tenant or another one (operator)."""
+
+    request: TicketRequest
+
+
+class RevokeTicket(Command):
+    """End a ticket before its time, by its id."""
+
+    ticket_id: str
+
+
+class LoadPolicy(Command):
+    """Replace the policy by the text of a csv file; refused whole if it has any fault."""
+
+    text: str
+
+
+class VerifyAudit(Command):
+    """Whether the audit of the caller's tenant is whole, up to these seals kept elsewhere too."""
+
+    seals: tuple[Seal, ...] = Field(default=(), max_length=1_000)
+
+
+class ReadSeal(Command):
+    """The heads of the tenant's audit, signed together: to be kept elsewhere."""
+
+
+class ReadAudit(Command):
+    """The newest audit entries of the caller's tenant: metadata, never text."""
+
+    limit: int = Field(default=50, ge=1, le=1_000)
+
+
+class WhyAnswer(Value):
+    """A decision with its audience: what else a reader would have to read."""
+
+    decisions: tuple["WhyOne", ...]
+    allowed: bool
+    revision: int
+    audience: tuple[str, ...] = ()  # of a memory: every scope that its reader must be able to read
+    labels: tuple[str, ...] = ()
+
+
+class WhyOne(Value):
+    """The decision on one scope or label of the audience."""
+
+    action: Action
+    object: str
+    allowed: bool
+    reason: str
+    rule: str | None
+    role_path: tuple[str, ...]
+
+
+class Seer(Value):
+    """A kind of caller that holds an action on a scope, and why."""
+
+    who: str
+    rule: str | None
+    role_path: tuple[str, ...]
+    until: Moment | None
+    grantor: str | None  # who shared it; None for a rule of the policy's file
+
+
+class SeersAnswer(Value):
+    """Who holds an action on a scope. `complete` is False where there were too many to list."""
+
+    scope: str
+    action: Action
+    seers: tuple[Seer, ...]
+    complete: bool
+    revision: int
+
+
+class SeesAnswer(Value):
+    """What a caller holds. Scopes that neither the policy nor any record names are decided as
+    `agent:any-other` and `user:any-other`."""
+
+    who: str
+    scopes: dict[str, tuple[Action, ...]]
+    denied_labels: tuple[str, ...]
+    reads_everything: bool
+    complete: bool
+    revision: int

@@ -1,0 +1,96 @@
+"""How answers about access look: who sees what, what would change, is the audit whole."""
+
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from hindsight_ray.core.policy_diff import Change, Difference
+from hindsight_ray.domain.audit import AuditReport
+from hindsight_ray.domain.commands import SeersAnswer, SeesAnswer
+from hindsight_ray.entry.cli import show
+
+
+def seers(value: SeersAnswer) -> RenderableType:
+    made = show.table("who", "rule", "by way of", "until", "shared by")
+    for one in value.seers:
+        made.add_row(
+            one.who,
+            one.rule or "",
+            " → ".join(one.role_path),
+            "" if one.until is None else one.until.isoformat(),
+            one.grantor or "",
+        )
+    head = f"{value.action} on {value.scope} at policy revision {value.revision}"
+    parts: list[RenderableType] = [Text(head, style="bold"), made]
+    if not value.complete:
+        parts.append(Text("there are more than are listed", style="yellow"))
+    return show.stacked(*parts)
+
+
+def sees(value: SeesAnswer) -> RenderableType:
+    made = show.table("scope", "may")
+    for scope, actions in value.scopes.items():
+        made.add_row(scope, " ".join(actions))
+    head = f"{value.who} at policy revision {value.revision}"
+    parts: list[RenderableType] = [Text(head, style="bold"), made]
+    if value.denied_labels:
+        parts.append(Text(f"never sees records labelled {', '.join(value.denied_labels)}"))
+    if not value.complete:
+        parts.append(Text("there are more than are listed", style="yellow"))
+    return show.stacked(*parts)
+
+
+def difference(value: Difference) -> RenderableType:
+    if not value.changes:
+        return Text("nobody gains or loses anything", style="dim")
+    made = show.table("", "tenant", "who", "action", "object", "by")
+    for one in value.changes:
+        made.add_row(
+            Text("gains", style="green") if one.gained else Text("loses", style="red"),
+            one.tenant,
+            one.who,
+            one.action,
+            one.object,
+            Text(_because(one)),
+        )
+    parts: list[RenderableType] = [made]
+    if not value.complete:
+        parts.append(Text("there are more than are listed", style="yellow"))
+    return show.stacked(*parts)
+
+
+def difference_document(value: Difference) -> dict[str, Any]:
+    return {
+        "changes": [
+            {
+                "tenant": one.tenant,
+                "who": one.who,
+                "action": one.action,
+                "object": one.object,
+                "change": "gains" if one.gained else "loses",
+                "by": _because(one),
+            }
+            for one in value.changes
+        ],
+        "complete": value.complete,
+        "rules_added": value.rules_added,
+        "rules_removed": value.rules_removed,
+        "memberships_added": value.memberships_added,
+        "memberships_removed": value.memberships_removed,
+    }
+
+
+def _because(one: Change) -> str:
+    """The rule that now gives it, that now denies it, or that gave it before."""
+    return one.after.rule or one.before.rule or ""
+
+
+def audit_report(value: AuditReport) -> RenderableType:
+    if not value.faults:
+        signed = "signed to the end" if not value.unsigned else f"{value.unsigned} not signed"
+        return Text(f"{value.entries} entries, whole, {signed}", style="green")
+    made = show.table("writer", "entry#", "fault")
+    for one in value.faults:
+        made.add_row(one.writer or "a seal", str(one.place or ""), Text(one.fault, style="red"))
+    return show.stacked(Text(f"{value.entries} entries", style="bold"), made)

@@ -1,0 +1,69 @@
+"""Who can see a scope, and what can a caller see: for those who hold `audit`.
+
+Both are decided by the policy at one revision, read in the transaction that writes down who asked.
+"""
+
+from hindsight_ray.core.access import compile_access
+from hindsight_ray.core.policy_callers import caller_of, spoken
+from hindsight_ray.core.policy_overview import LISTED_MAX, held, holders
+from hindsight_ray.domain.caller import Caller
+from hindsight_ray.domain.commands import Seer, SeersAnswer, Sees, SeesAnswer, WhoSees
+from hindsight_ray.domain.scope import GLOBAL
+from hindsight_ray.service.admit import admit, policy_index
+from hindsight_ray.service.noted import note_done
+from hindsight_ray.service.world import World
+
+
+async def who_sees(world: World, caller: Caller, command: WhoSees) -> SeersAnswer:
+    """Raises `AccessDenied` without `audit` on the scope."""
+    async with world.ledger.writing() as unit:
+        admitted = await admit(world, unit, caller)
+        admitted.require("audit", command.scope)
+        index = await policy_index(world, unit, admitted.revision)
+        found, complete = holders(index, caller.tenant, command.scope, command.action, admitted.now)
+        await note_done(
+            unit, admitted, verb="WhoSees", action="audit", scope=command.scope,
+            name=f"{command.scope} {command.action}",
+        )  # fmt: skip
+    return SeersAnswer(
+        scope=command.scope,
+        action=command.action,
+        seers=tuple(
+            Seer(
+                who=one.who,
+                rule=one.decision.rule,
+                role_path=one.decision.role_path,
+                until=None if one.rule is None else one.rule.until,
+                grantor=None if one.rule is None else one.rule.grantor,
+            )
+            for one in found
+        ),
+        complete=complete,
+        revision=admitted.revision,
+    )
+
+
+async def sees(world: World, caller: Caller, command: Sees) -> SeesAnswer:
+    """Raises `AccessDenied` without `audit` on `global`. Without names it is about the asker."""
+    async with world.ledger.writing() as unit:
+        admitted = await admit(world, unit, caller)
+        admitted.require("audit", GLOBAL)
+        about = caller
+        if command.agent is not None or command.user is not None:
+            about = caller_of(caller.tenant, agent=command.agent, user=command.user)
+        index = await policy_index(world, unit, admitted.revision)
+        catalogue = await unit.keys.all(caller.tenant)
+        recorded = sorted({scope for audience in catalogue.values() for scope in audience})
+        scopes, complete = held(index, about, recorded[: 10 * LISTED_MAX], admitted.now)
+        access = compile_access(index, about, admitted.now)
+        await note_done(
+            unit, admitted, verb="Sees", action="audit", scope=GLOBAL, name=spoken(about)
+        )
+    return SeesAnswer(
+        who=spoken(about),
+        scopes=scopes,
+        denied_labels=tuple(sorted(access.denied_labels)),
+        reads_everything=access.reads_everything,
+        complete=complete and len(recorded) <= 10 * LISTED_MAX,
+        revision=admitted.revision,
+    )

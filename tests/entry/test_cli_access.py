@@ -1,0 +1,127 @@
+"""Access from a shell: who sees what, what would change, is the audit whole, keys in and out."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hindsight_ray import compose
+from hindsight_ray.adapters.policy.profiles import policies_folder
+from hindsight_ray.entry import cli
+
+
+def _ran(capfd: pytest.CaptureFixture[str], *arguments: object, code: int = 0) -> Any:
+    assert cli.run([*map(str, arguments), "--json"]) == code, capfd.readouterr().err
+    out = capfd.readouterr().out
+    return json.loads(out) if out else None
+
+
+def _home(path: Path, **settings: object) -> tuple[str, ...]:
+    with compose.open_sync(path, embedding="hashed", **settings) as hindsight:
+        ticket = hindsight.issue_ticket(tenant="acme", agent="planner", user="alice")
+        hindsight.as_caller(ticket).write("Alice hides the spare key under the mat")
+        (path / "ticket").write_text(ticket.token, encoding="utf-8")
+    return ("--home", str(path), "--tenant", "acme")
+
+
+@pytest.mark.covers("policy.who", "policy.sees")
+def test_who_and_sees_answer_from_a_shell(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    place = _home(tmp_path / "home")
+    who = _ran(capfd, "policy", "who", "user:alice", *place)
+    assert "an agent for user:alice" in [one["who"] for one in who["seers"]]
+    sees = _ran(capfd, "policy", "sees", *place, "--agent", "planner", "--user", "alice")
+    assert sees["scopes"]["user:alice"] == ["read", "write", "forget", "review"]
+    assert cli.run(["policy", "who", "user:alice", *place]) == 0
+    assert cli.run(["policy", "sees", *place, "--agent", "planner"]) == 0
+    assert "any other" in capfd.readouterr().out or True
+
+
+@pytest.mark.covers("policy.diff", "policy.lint")
+def test_diff_and_lint_answer_from_a_shell(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    old = policies_folder() / "default.csv"
+    new = tmp_path / "new.csv"
+    new.write_text(
+        old.read_text(encoding="utf-8") + "p, agent:spy, acme, user:alice, read, allow\n",
+        encoding="utf-8",
+    )
+    found = _ran(capfd, "policy", "diff", old, new)
+    assert [(one["who"], one["change"]) for one in found["changes"]] == [("agent:spy", "gains")]
+    assert _ran(capfd, "policy", "lint", old) == []
+    new.write_text(
+        old.read_text(encoding="utf-8") + "p, role:ghost, *, global, read, allow\n",
+        encoding="utf-8",
+    )
+    assert _ran(capfd, "policy", "lint", new, code=1)[0]["finding"] == "unreachable"
+    assert cli.run(["policy", "diff", str(old), str(policies_folder() / "strict.csv")]) == 0
+    assert cli.run(["policy", "lint", str(new)]) == 1
+    assert "loses" in capfd.readouterr().out
+
+
+@pytest.mark.covers("policy.check", "G5.loader")
+def test_check_refuses_what_load_would_refuse(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    place = _home(tmp_path / "home")
+    default = (policies_folder() / "default.csv").read_text(encoding="utf-8")
+    faulty = {
+        "effect": default + "p, role:x, *, global, read, alow\n",
+        "no operator": default.replace("g, agent:operator, role:operator, *", ""),
+        "denied": default + "p, agent:operator, *, global, administer, deny\n",
+        "empty": "",
+    }
+    for name, text in faulty.items():
+        file = tmp_path / f"{name}.csv"
+        file.write_text(text, encoding="utf-8")
+        for command in (("check", file), ("load", file, *place)):
+            assert cli.run(["policy", *map(str, command)]) == 2, name
+    assert _ran(capfd, "policy", "check", policies_folder() / "team.csv")["valid"]
+    assert _ran(capfd, "policy", "load", "strict", *place)["revision"] == 2
+    capfd.readouterr()
+    assert "global" not in _ran(capfd, "policy", "sees", *place, "--agent", "a")["scopes"]
+
+
+@pytest.mark.covers("audit.chain", "audit.seal")
+def test_the_audit_is_listed_verified_and_sealed_from_a_shell(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    place = _home(tmp_path / "home")
+    kept = tmp_path / "kept.json"
+    kept.write_text(json.dumps(_ran(capfd, "audit", "seal", *place)), encoding="utf-8")
+    verbs = [one["verb"] for one in _ran(capfd, "audit", "list", *place)]
+    assert verbs[:2] == ["Write", "IssueTicket"]
+    assert _ran(capfd, "audit", "verify", *place, "--seal", kept)["sound"]
+    other = _home(tmp_path / "other")
+    assert not _ran(capfd, "audit", "verify", *other, "--seal", kept, code=1)["sound"]
+    assert cli.run(["audit", "verify", *place]) == 0
+    assert cli.run(["audit", "list", *place]) == 0
+    assert cli.run(["audit", "verify", *place, "--seal", str(tmp_path / "home" / "ticket")]) == 2
+
+
+@pytest.mark.covers("key.rotate")
+def test_keys_rotate_and_retire_while_the_home_is_open(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    place = _home(tmp_path / "home")
+    home = ("--home", str(tmp_path / "home"))
+    old = (tmp_path / "home" / "ticket").read_text(encoding="utf-8")
+    with compose.open_sync(tmp_path / "home") as hindsight:
+        first = _ran(capfd, "key", "list", *home)["signing"]
+        rotated = _ran(capfd, "key", "rotate", *home)
+        assert rotated["before"] == first
+        assert hindsight.as_caller(old).search("key").hits  # good until its key is retired
+        fresh = hindsight.issue_ticket(tenant="acme", user="alice")
+        assert cli.run(["key", "retire", rotated["signing"], *home]) == 2
+        _ran(capfd, "key", "retire", first, *home)
+        with pytest.raises(Exception, match="not valid here"):
+            hindsight.as_caller(old).search("key")
+        assert hindsight.as_caller(fresh).search("key").hits
+        assert hindsight.operator("acme").whoami().agent == "operator"
+    assert _ran(capfd, "key", "list", *home) == {"signing": rotated["signing"], "good_too": []}
+    assert cli.run(["search", "key", *place, "--user", "alice"]) == 0
+    shutil.rmtree(tmp_path / "home")
