@@ -1,0 +1,1 @@
+"""Files that attributions leave as: images and provenance documents."""

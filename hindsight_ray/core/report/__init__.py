@@ -1,0 +1,1 @@
+"""Credit as pictures and pages: what is drawn where, apart from what draws it."""
