@@ -33,7 +33,9 @@ async def replayed(
     return kind.model_validate_json(receipt)
 
 
-async def keep(unit: Unit, caller: Caller, command_id: str, command: Command, receipt: Value) -> None:
+async def keep(
+    unit: Unit, caller: Caller, command_id: str, command: Command, receipt: Value
+) -> None:
     """Write the receipt, in the transaction that carries the command out."""
     await unit.commands.put(
         caller.tenant, caller.principal, command_id, _payload(command), receipt.model_dump_json()
