@@ -26,6 +26,7 @@ _WORK = "From work to memory"
 _AUDIT = "hindsight_ray/domain/audit.py"
 _OUTSIDE = "hindsight_ray/service/outside.py"
 _CREDIT = "hindsight_ray/core/attribution"
+_REPORT = "hindsight_ray/core/report"
 
 REQUIREMENTS: dict[str, Requirement] = {
     # G1 no leak
@@ -40,6 +41,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "G1.review": _R("what a review distils carries its run's audience", "G1"),
     "G1.offered": _R("it also carries the audience of what was offered on the way", "G1"),
     "G1.credit": _R("credits name only memories that the reader may read", "G1"),
+    "G1.reports": _R("no report holds a memory that whoever asked for it may not read", "G1"),
     "G1.runs": _R("a trajectory is read only with `read` on the run's whole audience", "G1"),
     "G1.statuses": _R("pending and quarantined memories are shown only with `review`", "G1"),
     "G1.labels": _R("a denied label hides a record whatever its scope", "G1"),
@@ -140,7 +142,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     # Looking after the policy
     "policy.who": _R("`policy who` lists every kind of caller that sees a scope, and why", "G6"),
     "policy.sees": _R("`policy sees` lists what a caller may do, and where", "G6"),
-    "policy.why": _R("`why` tells rule, role path, revision and audience, for allow and deny", "G6"),
+    "policy.why": _R("`why` tells rule, way, revision and audience, of allow and deny", "G6"),
     "policy.diff": _R("`policy diff` lists who would gain and lose what", "G6"),
     "policy.lint": _R("`policy lint` finds rules that do nothing or too much", "G6"),
     "policy.check": _R("`policy check` refuses what `policy load` would refuse", "G5"),
@@ -150,6 +152,36 @@ REQUIREMENTS: dict[str, Requirement] = {
     "audit.seal": _R("a seal kept elsewhere notices whatever was cut off or written anew", _AUDIT),
     "audit.same": _R("absent and forbidden leave the same entry", _AUDIT),
     "audit.refused": _R("what cannot be written down is not done", _AUDIT),
+    # PostgreSQL
+    "postgres.away": _R("a server that cannot be used is named within 10 s, with the remedy", _RUN),
+    "postgres.broken": _R("a connection that breaks acknowledges nothing and is made anew", _RUN),
+    "postgres.order": _R("writers of all processes follow one another", _RECORD),
+    "postgres.home": _R("a home may keep its ledger on a server, its address in no file", _RUN),
+    # A memory store apart
+    "store.at_once": _R(
+        "a memory is found as soon as its write has returned, on any store", _RECORD
+    ),
+    "store.filter": _R("the access filter goes to the store, and holds exactly", _RECORD),
+    "store.thaw": _R("a writer stopped between ledger and store loses nobody's change", _RECORD),
+    "store.outage": _R(
+        "while the store is down a change is refused or queued, never said to be stored", _RECORD
+    ),
+    "store.server": _R(
+        "a server that is away, too old, closed to us or half-started is named, with the remedy",
+        _RECORD,
+    ),
+    "store.poison": _R(
+        "what the store will not take is tried so often, then set aside; what was before returns",
+        _RECORD,
+    ),
+    "store.sweep": _R("objects that nobody counts are swept", _RECORD),
+    "store.hot": _R("a bounded number of tenants is hot; a cold one wakes on use", _RECORD),
+    "store.anew": _R("a tenant that is made anew is empty", _RECORD),
+    "store.space": _R("a collection of another dimension or of something else is refused", _RECORD),
+    "store.kill": _R("what was acknowledged survives `kill -9` of the store's server", _RECORD),
+    "schema.models": _R("migrations make exactly the tables that the models say", _RECORD),
+    "schema.older": _R("an older ledger is brought up when opened, or refused by name", _RECORD),
+    "schema.newer": _R("a ledger of a newer release is refused by name", _RECORD),
     # Shape
     "home.key": _R("a new home makes an operator key that only its owner may read", _RUN),
     "home.shared": _R("several processes may use one embedded home", _RUN),
@@ -208,4 +240,11 @@ REQUIREMENTS: dict[str, Requirement] = {
         "hindsight_ray/entry/mcp_server.py",
     ),
     "demo": _R("the demo's second session does better, by the figures of its own runs", "examples"),
+    # reports
+    "report.figure": _R(
+        "a figure shows decisions in time, coloured by credit, and what caused what", _REPORT
+    ),
+    "report.page": _R("a page needs nothing else and holds what was recorded as text", _REPORT),
+    "report.image": _R("the figure leaves as an image", _REPORT),
+    "report.prov": _R("a run and its credit leave as a W3C PROV document", _REPORT),
 }
