@@ -10,7 +10,16 @@ from collections.abc import Sequence
 
 import typer
 
-from hindsight_ray.entry.cli import audits, deployment, memories, operate, policies, runs, serve
+from hindsight_ray.entry.cli import (
+    attribution,
+    audits,
+    deployment,
+    memories,
+    operate,
+    policies,
+    runs,
+    serve,
+)
 from hindsight_ray.entry.cli.options import remember_place
 from hindsight_ray.errors import HindsightError, InvalidInput
 
@@ -29,7 +38,7 @@ def program() -> typer.Typer:
         rich_markup_mode="rich",
         callback=remember_place,
     )
-    for module in (operate, deployment, memories, runs, policies, audits, serve):
+    for module in (operate, deployment, memories, runs, attribution, policies, audits, serve):
         module.add_to(app)
     return app
 

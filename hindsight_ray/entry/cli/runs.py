@@ -1,4 +1,4 @@
-"""The verbs on runs: list, show, import, review, attribute."""
+"""The verbs on runs: list, show, import, review."""
 
 import pathlib
 from typing import Annotated
@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from hindsight_ray.domain import commands as c
-from hindsight_ray.domain.credit import Attribution
+from hindsight_ray.domain.chat import Retried
 from hindsight_ray.domain.review import ReviewReport
 from hindsight_ray.domain.run import RunSummary, Trajectory
 from hindsight_ray.entry.cli import show
@@ -30,9 +30,6 @@ def add_to(app: typer.Typer) -> None:
         epilog="Example: hindsight-ray import log.json --format openai-messages --tenant acme",
     )(imported)
     command(app, "review", epilog="Example: hindsight-ray review RUN --tenant acme")(reviewed)
-    command(app, "attribute", epilog="Example: hindsight-ray attribute RUN --tenant acme")(
-        attributed
-    )
 
 
 async def listed(
@@ -71,16 +68,27 @@ async def imported(
     show.answer(asked.json, report, show.imported(report))
 
 
-async def reviewed(asked: Asked, run_id: RunId) -> None:
+async def reviewed(
+    asked: Asked,
+    run_id: Annotated[str | None, typer.Argument(metavar="RUN", help="The run's id.")] = None,
+    *,
+    retry: Annotated[
+        bool, typer.Option("--retry", help="Take failed reviews up again, of one run or of all.")
+    ] = False,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="List the reviews that failed; try none.")
+    ] = False,
+) -> None:
     """Review a run now and keep what it teaches."""
+    if retry or failed:
+        fields = {"run_id": run_id, "list_only": failed}
+        retried: Retried = await ask(asked, c.RetryReviews, fields)
+        show.answer(asked.json, retried, show.retried(retried))
+        return
+    if run_id is None:
+        raise InvalidInput("`RUN` is needed, or `--retry` for the reviews that failed")
     report: ReviewReport = await ask(asked, c.ReviewRun, {"run_id": run_id})
     show.answer(asked.json, report, show.review(report))
-
-
-async def attributed(asked: Asked, run_id: RunId) -> None:
-    """Share a run's outcome among the decisions that led to it, or say why not."""
-    attribution: Attribution = await ask(asked, c.Attribute, {"run_id": run_id})
-    show.answer(asked.json, attribution, show.attribution(attribution))
 
 
 def _text_of(file: pathlib.Path) -> str:

@@ -16,8 +16,9 @@ from rich.table import Table
 from rich.text import Text
 
 from hindsight_ray.domain.answer import Found
+from hindsight_ray.domain.chat import Retried
 from hindsight_ray.domain.commands import ImportReport, WhyAnswer
-from hindsight_ray.domain.credit import Attribution, Target
+from hindsight_ray.domain.credit import Credit
 from hindsight_ray.domain.event import Event
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.review import ReviewReport
@@ -126,7 +127,7 @@ def runs(value: Sequence[RunSummary]) -> RenderableType:
         made.add_row(
             one.run.started_at.strftime("%Y-%m-%d %H:%M"),
             one.run.run_id,
-            Text(_line(one.run.goal)),
+            Text(line(one.run.goal)),
             one.run.scope,
             str(one.events),
             score(one.outcome),
@@ -152,7 +153,7 @@ def trajectory(value: Trajectory) -> RenderableType:
                         "yes, untrusted" if run.imported else None,
         }
     )  # fmt: skip
-    parts: list[RenderableType] = [head, Text(""), _timeline(value), Text("")]
+    parts: list[RenderableType] = [head, Text(""), timeline(value), Text("")]
     for one in value.outcomes:
         verdict = Text("outcome ", style="dim")
         verdict.append(score(one.value), style="bold green" if one.success else "bold red")
@@ -171,9 +172,11 @@ _KIND_STYLE = {
 }  # fmt: skip
 
 
-def _timeline(value: Trajectory) -> Table:
+def timeline(value: Trajectory, given: Mapping[str, Credit] | None = None) -> Table:
+    """Every step with what it rests on, and its credit where `given`, by event."""
     numbers = {event.event_id: number for number, event in enumerate(value.events, start=1)}
-    made = table("##", "+s#", "agent", "kind", "what", "because of")
+    more = () if given is None else ("credit#",)
+    made = table("##", "+s#", "agent", "kind", *more, "what", "because of")
     start = value.events[0].timestamp if value.events else value.run.started_at
     for event in value.events:
         made.add_row(
@@ -181,10 +184,18 @@ def _timeline(value: Trajectory) -> Table:
             f"{(event.timestamp - start).total_seconds():.1f}",
             event.agent,
             Text(event.kind, style=_KIND_STYLE.get(event.kind, "")),
+            *(() if given is None else (_credit(given.get(event.event_id)),)),
             _step(event),
             " ".join(f"#{numbers[cause]}" if cause in numbers else "?" for cause in event.causes),
         )
     return made
+
+
+def _credit(given: Credit | None) -> Text:
+    if given is None:
+        return Text("")
+    style = "blue" if given.value > 0 else "red" if given.value < 0 else "dim"
+    return Text(score(given.value), style=style)
 
 
 def _step(event: Event) -> Text:
@@ -194,9 +205,9 @@ def _step(event: Event) -> Text:
         text.append(" ok  " if event.tool.status == "ok" else " failed  ",
                     style="green" if event.tool.status == "ok" else "red")  # fmt: skip
         said = event.tool.error_text or event.summary
-        text.append(_line("" if said == event.tool.name else said))
+        text.append(line("" if said == event.tool.name else said))
     else:
-        text.append(_line(event.summary))
+        text.append(line(event.summary))
     if event.to:
         text.append(f"  → {event.to}", style="blue")
     if event.used:
@@ -214,40 +225,25 @@ def review(value: ReviewReport) -> RenderableType:
             "stored": "\n".join(value.stored) or "none",
             "known before": value.duplicates or None,
             "rejected": "\n".join(value.rejected),
+            "model failed": value.failure and f"{value.failure.failure}: {value.failure.why}",
         }
     )
 
 
-def attribution(value: Attribution) -> RenderableType:
-    head = f"outcome {score(value.outcome)} by {value.method}"
-    parts: list[RenderableType] = [Text(head, style="bold")]
-    if value.abstained is not None:
-        parts.append(Text(f"abstained: {value.abstained.reason}", style="yellow"))
-    if value.credits:
-        made = table("credit#", "interval", "evidence", "to", "what", "id")
-        for one in value.credits:
-            span = f"{score(one.low)} … {score(one.high)}"
-            identity = Text(one.target.id, style="dim")
-            label = Text(_line(one.target.label))
-            made.add_row(score(one.value), span, one.evidence, one.target.kind, label, identity)
-        parts.append(made)
-    parts += [Text(f"suspect: {_named(one)}", style="red") for one in value.suspects]
-    parts += [Text(f"memory used: {_named(one)}") for one in value.memories]
-    if value.coverage is not None:
-        cover = value.coverage
-        parts.append(
-            Text(
-                f"coverage: {cover.in_slice} of {cover.events} events led to the outcome; edges"
-                f" {cover.observed_edges} observed, {cover.declared_edges} declared,"
-                f" {cover.inferred_edges} inferred; {cover.dangling} dangling, {cover.gaps} gaps",
-                style="dim",
-            )
+def retried(value: Retried) -> RenderableType:
+    parts: list[RenderableType] = [
+        Text(f"{value.tried} tried, {len(value.mended)} mended, {len(value.failed)} failed")
+    ]
+    parts += [
+        Text(
+            f"{one.run_id}  {one.kind}  {one.failure} ({one.attempts})  {line(one.why)}",
+            style="yellow",
         )
+        for one in value.failed
+    ]
+    if value.stopped:
+        parts.append(Text(f"stopped: {value.stopped}", style="yellow"))
     return Group(*parts)
-
-
-def _named(target: Target) -> str:
-    return f"{target.label or target.kind} ({target.id})"
 
 
 def imported(value: ImportReport) -> RenderableType:
@@ -277,7 +273,7 @@ def score(value: float | None) -> str:
     return "" if value is None else f"{value:+.2f}"
 
 
-def _line(text: str, limit: int = 120) -> str:
+def line(text: str, limit: int = 120) -> str:
     flat = " ".join(text.split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 

@@ -1,0 +1,74 @@
+"""How credit looks in a terminal: a table, a timeline, and what supports them."""
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from hindsight_ray.core.report.timeline import credits_of
+from hindsight_ray.domain.credit import Attribution, Coverage, Credit, Credited, Target
+from hindsight_ray.domain.run import Trajectory
+from hindsight_ray.entry.cli import show
+
+
+def attribution(
+    value: Attribution, trajectory: Trajectory, kept: Sequence[Credited] = ()
+) -> RenderableType:
+    """Who is credited with what; the run with it; and what else was found about the run."""
+    numbers = {str(event.event_id): n for n, event in enumerate(trajectory.events, start=1)}
+    head = f"outcome {show.score(value.outcome)} by {value.method}"
+    if value.policy and value.evaluations:
+        head += f", baseline {value.policy}, {value.evaluations} replays"
+    parts: list[RenderableType] = [Text(head, style="bold")]
+    if value.abstained is not None:
+        parts.append(Text(f"abstained: {value.abstained.reason}", style="yellow"))
+    if value.credits:
+        parts.append(_table(value.credits, numbers))
+    if value.beside:
+        parts += [Text(""), Text("beside it", style="bold"), _table(value.beside, numbers)]
+    parts += [Text(f"suspect: {_named(one)}", style="red") for one in value.suspects]
+    parts += [Text(f"memory used: {_named(one)}") for one in value.memories]
+    if value.coverage is not None:
+        parts.append(_coverage(value.coverage))
+    if trajectory.events:
+        parts += [Text(""), show.timeline(trajectory, credits_of(value))]
+    parts += [_kept(one) for one in kept if one.attribution.method != value.method]
+    return Group(*parts)
+
+
+def _table(credits_: Sequence[Credit], numbers: dict[str, int]) -> RenderableType:
+    made = show.table("##", "credit#", "interval", "method", "evidence", "to", "what", "id")
+    for one in credits_:
+        number = numbers.get(one.target.id)
+        made.add_row(
+            "" if number is None else str(number),
+            show.score(one.value),
+            f"{show.score(one.low)} … {show.score(one.high)}",
+            one.method,
+            one.evidence,
+            one.target.kind,
+            Text(show.line(one.target.label)),
+            Text(one.target.id, style="dim"),
+        )
+    return made
+
+
+def _coverage(cover: Coverage) -> Text:
+    return Text(
+        f"coverage: {cover.in_slice} of {cover.events} events led to the outcome; edges"
+        f" {cover.observed_edges} observed, {cover.declared_edges} declared,"
+        f" {cover.inferred_edges} inferred; {cover.dangling} dangling, {cover.gaps} gaps",
+        style="dim",
+    )
+
+
+def _kept(one: Credited) -> Text:
+    found = one.attribution
+    told = f"also kept: {found.method} by {one.by} of {one.at:%Y-%m-%d %H:%M}"
+    if found.abstained is not None:
+        told += f", which abstained: {found.abstained.reason}"
+    return Text(f"{told}; show it with --method '{found.method}'", style="dim")
+
+
+def _named(target: Target) -> str:
+    return f"{target.label or target.kind} ({target.id})"
