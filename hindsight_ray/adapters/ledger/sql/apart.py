@@ -248,7 +248,8 @@ def _intent(row: Any, labels: tuple[str, ...]) -> Intent:
         return Placed(row.place, MemoryRef(id=MemoryUuid(row.memory_id), revision=revision))
 
     then = placed(row.then)
-    gone = [placed(row.then - 1)] if row.then > 1 else []
+    # Two back: the one before may have been set aside, and this one restores what was before it.
+    gone = [placed(revision) for revision in (row.then - 1, row.then - 2) if revision > 0]
     put = None
     if row.kind == "drop" or row.vector is None:
         gone.append(then)
