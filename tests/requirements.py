@@ -25,6 +25,7 @@ _RUN = "Two ways to run"
 _WORK = "From work to memory"
 _AUDIT = "hindsight_ray/domain/audit.py"
 _OUTSIDE = "hindsight_ray/service/outside.py"
+_MODEL = "hindsight_ray/service/asking.py"
 _CREDIT = "hindsight_ray/core/attribution"
 _REPORT = "hindsight_ray/core/report"
 
@@ -45,6 +46,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "G1.runs": _R("a trajectory is read only with `read` on the run's whole audience", "G1"),
     "G1.statuses": _R("pending and quarantined memories are shown only with `review`", "G1"),
     "G1.labels": _R("a denied label hides a record whatever its scope", "G1"),
+    "G1.prompts": _R("what a model says asks of a reader whatever it was shown asked", "G1"),
     "G1.tenants": _R("nothing crosses from one tenant to another", "G1"),
     "G1.audit": _R("the audit tells metadata, never text", "G1"),
     # G2 revocation is linearizable
@@ -82,6 +84,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "G6.score": _R("a hit's contributions sum to its score", "G6"),
     "G6.decision": _R("a decision names its rule, role path and revision", "G6"),
     "G6.experience": _R("an experience cites the events it rests on", "G6"),
+    "G6.decisions": _R("an experience names the decisions behind it and their credit", "G6"),
     "G6.credit": _R("a credit names its method and class of evidence", "G6"),
     # G7 honest credit
     "G7.sum": _R("credits sum to the outcome where nothing abstains", "G7"),
@@ -101,6 +104,14 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     "review.triggers": _R("reviews start at a run's end and where something went wrong", _WORK),
     "review.rules": _R("the rule reviewer claims only what the structure proves", _WORK),
+    "model.gateway": _R("a model is asked within bounds of time, attempts and money", _MODEL),
+    "model.answers": _R("what a model answers is repaired, or fails under a name", _MODEL),
+    "model.review": _R("a model's claims stand only with events that it was shown", _MODEL),
+    "model.extract": _R("what is kept is new, actionable and lasting, and says why", _MODEL),
+    "model.prompt": _R("no prompt is longer than its limit, however long the run", _MODEL),
+    "model.budget": _R("a budget that is spent stops politely, and rules go on", _MODEL),
+    "model.failed": _R("a review that a model failed at is kept, listed and retried", _MODEL),
+    "model.idempotent": _R("an answer that was had is not asked for again", _MODEL),
     "write.duplicate": _R("an equal statement is not stored twice", _WORK),
     "write.conflict": _R("another value for a topic supersedes or waits for a person", _WORK),
     "write.split": _R("a long text becomes linked parts", _WORK),

@@ -28,7 +28,7 @@ from hindsight_ray.domain.access_commands import (
     WhyOne,
 )
 from hindsight_ray.domain.base import Command, Value
-from hindsight_ray.domain.credit import Attribution, Credited
+from hindsight_ray.domain.credit import Attribution, Credit, Credited
 from hindsight_ray.domain.event import Event, MemoryRef
 from hindsight_ray.domain.ids import CommandId, LabelName, MemoryId, RunId
 from hindsight_ray.domain.memory import Layer, MemoryType, Scene, SourceKind, Status
@@ -320,10 +320,15 @@ class Refused(Value):
 
 
 class Explanation(Value):
-    """What a memory rests on, as far as the reader may see it."""
+    """What a memory rests on, as far as the reader may see it.
+
+    `credits` are those of the decisions that it cites or that its events came of: as they were
+    kept of replays and comparisons, else by the run's structure.
+    """
 
     memory_id: MemoryId
     source_kind: SourceKind
     run_id: RunId | None
     events: tuple[Event, ...]
     derived_from: tuple[MemoryRef, ...]
+    credits: tuple[Credit, ...] = ()

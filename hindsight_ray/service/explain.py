@@ -1,15 +1,21 @@
-"""The evidence behind a memory: the events it cites and what it was derived from."""
+"""The evidence behind a memory: the events it cites, the credit of the decisions that it rests on,
+and what it was derived from.
+"""
 
 from collections.abc import Sequence
 
+from hindsight_ray.core.attribution.provenance import provenance
+from hindsight_ray.core.steps import Steps
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import Explain, Explanation
+from hindsight_ray.domain.credit import Credit
 from hindsight_ray.domain.event import Event
 from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.run import Run
 from hindsight_ray.ports import Unit
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.seen import shows, visible
+from hindsight_ray.service.trajectory import trajectory_of
 from hindsight_ray.service.world import World
 
 
@@ -26,12 +32,14 @@ async def explain(world: World, caller: Caller, command: Explain) -> Explanation
         sources = await unit.memories.current(caller.tenant, ids)
         readable = {name: source for name, source in sources.items() if shows(admitted, source)}
         run, events = await _evidence(unit, admitted, [memory, *readable.values()])
+        credits_ = () if run is None else await _credits(unit, run, events)
     return Explanation(
         memory_id=memory.id,
         source_kind=memory.source.kind,
         run_id=None if run is None else run.run_id,
         events=events,
         derived_from=tuple(ref for ref in memory.derived_from if ref.id in readable),
+        credits=credits_,
     )
 
 
@@ -51,3 +59,29 @@ async def _evidence(
             every = await unit.runs.events(run.tenant, run.run_id) if cited else ()
             return run, tuple(event for event in every if event.event_id in cited)
     return None, ()
+
+
+async def _credits(unit: Unit, run: Run, cited: Sequence[Event]) -> tuple[Credit, ...]:
+    """Credit of the decisions cited and of those that the cited events came of, directly.
+
+    Of each method the latest that was kept; where none says anything of them, that by structure.
+    """
+    if not cited:
+        return ()
+    trajectory = await trajectory_of(unit, run)
+    steps = Steps(trajectory.events)
+    behind = {one for event in cited for one in (event.event_id, *steps.causes[event.event_id])}
+    decisions = {one for one in behind if steps.by_id[one].kind == "decision"}
+    kept = {
+        one.attribution.method: one for one in await unit.credits.of_run(run.tenant, run.run_id)
+    }
+    found = [
+        credit
+        for one in kept.values()
+        for credit in one.attribution.credits
+        if credit.target.kind == "event" and credit.target.id in decisions
+    ]
+    found = found or [
+        credit for credit in provenance(trajectory, {}).credits if credit.target.id in decisions
+    ]
+    return tuple(found)
