@@ -24,7 +24,7 @@ from hindsight_ray.core.policy_text import parse_policy
 from hindsight_ray.domain.caller import Caller, TicketRequest
 from hindsight_ray.domain.commands import Command
 from hindsight_ray.domain.settings import Settings
-from hindsight_ray.ports import Embedder, Ledger, MemoryStore
+from hindsight_ray.ports import ChatModel, Embedder, Ledger, MemoryStore
 from hindsight_ray.service.world import World
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -131,6 +131,7 @@ async def world(
     embedder: Embedder | None = None,
     store: MemoryStore | None = None,
     wrap: Callable[[Ledger], Ledger] = _as_it_is,
+    chat: ChatModel | None = None,
 ) -> AsyncGenerator[Staged]:
     """A home in `path`, opened; several at once may share it. Background jobs are awaited.
 
@@ -160,6 +161,7 @@ async def world(
             ids=CountedIds(),
             settings=chosen,
             background=jobs,
+            chat=chat,
         ),
         clock=set_clock,
         jobs=jobs,

@@ -63,7 +63,7 @@ async def bring_up(plan: Plan) -> Deployed:
 
 def start_crew(plan: Plan) -> None:
     """Start every actor of the plan that has no living namesake. Runs in the authority."""
-    _start(actor_name("models", 0), Models, plan, plan.embedder)
+    _start(actor_name("models", 0), Models, plan, plan.embedder, plan.chat)
     for i in range(plan.crew.brokers):
         _start(actor_name("broker", i), Broker, plan, plan.broker_world)
     for i in range(plan.crew.recorder_hosts):

@@ -1,24 +1,28 @@
-"""The models' process: the only one that imports and holds embedding models."""
+"""The models' process: the only one that holds embedding models and calls language models."""
 
 import os
 from collections.abc import Awaitable, Callable, Sequence
 
+from hindsight_ray.domain.chat import Question, Said
 from hindsight_ray.domain.rows import EmbeddingSpace
-from hindsight_ray.ports import Embedder, Purpose, Vector
+from hindsight_ray.errors import Unavailable
+from hindsight_ray.ports import ChatModel, Embedder, Purpose, Vector
 
 EmbedderFactory = Callable[[], Awaitable[Embedder]]
+ChatFactory = Callable[[], ChatModel | None]
 
 
 class Models:
-    """Embeds for every other process.
+    """Embeds, and asks language models, for every other process.
 
     **Guarantees**
     - Holds nothing but the model: a restart gives the same vectors for the same texts.
     - Texts are not kept or logged here.
     """
 
-    def __init__(self, build: EmbedderFactory) -> None:
+    def __init__(self, build: EmbedderFactory, chat: ChatFactory | None = None) -> None:
         self._build = build
+        self._chat = None if chat is None else chat()
         self._embedder: Embedder | None = None
 
     async def space(self) -> EmbeddingSpace:
@@ -28,6 +32,12 @@ class Models:
     async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vector:
         """What the model's `Embedder` answers."""
         return await (await self._loaded()).embed(texts, purpose)
+
+    async def say(self, question: Question) -> Said:
+        """What the gateway answers. Raises `Unavailable` where no model is set."""
+        if self._chat is None:
+            raise Unavailable("no language model is set; set `chat_strong` or `chat_weak`")
+        return await self._chat.say(question)
 
     async def ready(self) -> int:
         """This process's id, once its model is loaded."""

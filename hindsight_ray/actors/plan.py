@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from hindsight_ray.actors.models import EmbedderFactory
+from hindsight_ray.actors.models import ChatFactory, EmbedderFactory
 from hindsight_ray.actors.roles import Crew
 from hindsight_ray.actors.shell import WorldFactory
 from hindsight_ray.domain.settings import Settings
@@ -28,6 +28,7 @@ class Plan:
     broker_world: WorldFactory
     recorder_world: WorldFactory
     embedder: EmbedderFactory
+    chat: ChatFactory | None = None
 
     @property
     def crew(self) -> Crew:

@@ -15,6 +15,7 @@ OF_AUTHORITY: frozenset[type[c.Command]] = frozenset(
 OF_REVIEWER: frozenset[type[c.Command]] = frozenset(
     {
         c.ReviewRun,
+        c.RetryReviews,
         c.Attribute,
         c.ImportRuns,
         c.ReadForReplay,

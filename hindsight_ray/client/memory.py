@@ -12,6 +12,7 @@ from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.answer import Found
 from hindsight_ray.domain.base import build
 from hindsight_ray.domain.caller import Caller
+from hindsight_ray.domain.chat import Retried
 from hindsight_ray.domain.credit import Attribution, Credited
 from hindsight_ray.domain.memory import Layer, MemoryType, RevisionNote, Scene, Status
 from hindsight_ray.domain.memory import Memory as MemoryValue
@@ -118,6 +119,13 @@ class Memory(AccessCalls):
     async def review(self, run: RunLike) -> ReviewReport:
         """Review a run now, whatever its length."""
         return await self._ask(c.ReviewRun, run_id=_run_id(run))
+
+    async def retry_reviews(
+        self, run: RunLike | None = None, *, limit: int = 20, list_only: bool = False
+    ) -> Retried:
+        """Take up again, oldest first, reviews that a model was to make and did not."""
+        run_id = None if run is None else _run_id(run)
+        return await self._ask(c.RetryReviews, run_id=run_id, limit=limit, list_only=list_only)
 
     async def attribute(
         self,

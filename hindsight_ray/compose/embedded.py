@@ -11,6 +11,7 @@ from hindsight_ray.adapters.home import LEDGER_FILE, Home
 from hindsight_ray.adapters.ledger.sql.audit import Chains
 from hindsight_ray.adapters.ledger.sql.ledger import WRITER, SqlLedger
 from hindsight_ray.adapters.models import local
+from hindsight_ray.adapters.models.gateway import LiteLLMChat
 from hindsight_ray.adapters.models.hashed import HashedEmbedder
 from hindsight_ray.adapters.models.litellm import LiteLLMEmbedder
 from hindsight_ray.adapters.models.remembered import RememberingEmbedder
@@ -26,7 +27,7 @@ from hindsight_ray.domain.commands import Command
 from hindsight_ray.domain.rows import EmbeddingSpace
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import InvalidSettings
-from hindsight_ray.ports import Embedder, Ledger, MemoryStore, Tickets
+from hindsight_ray.ports import ChatModel, Embedder, Ledger, MemoryStore, Tickets
 from hindsight_ray.service import door
 from hindsight_ray.service.settle import replay_all
 from hindsight_ray.service.world import Opened, World
@@ -84,7 +85,8 @@ async def world_of_home(home: Path, settings: Settings) -> Opened:
         await prepare(ledger, embedder.space, settings.policy)
         store = store_of(settings, embedder.space)
         await store.check()
-        opened = assembled(ledger, store, embedder, load_signer(home), settings)
+        chat = chat_of(settings)
+        opened = assembled(ledger, store, embedder, load_signer(home), settings, chat=chat)
     except BaseException:
         await ledger.close()
         raise
@@ -132,7 +134,13 @@ def start_replay(world: World) -> None:
 
 
 def assembled(
-    ledger: Ledger, store: MemoryStore, embedder: Embedder, tickets: Tickets, settings: Settings
+    ledger: Ledger,
+    store: MemoryStore,
+    embedder: Embedder,
+    tickets: Tickets,
+    settings: Settings,
+    *,
+    chat: ChatModel | None = None,
 ) -> Opened:
     """A world over these, with what all worlds share."""
     jobs = BackgroundJobs()
@@ -154,6 +162,7 @@ def assembled(
         ids=SystemIds(),
         settings=settings,
         background=jobs,
+        chat=chat,
     )
     return Opened(world, close)
 
@@ -169,6 +178,13 @@ def embedder_of(settings: Settings) -> Embedder:
     return LiteLLMEmbedder(
         settings.embedding, settings.embedding_dimension, settings.embedding_api_base
     )
+
+
+def chat_of(settings: Settings) -> ChatModel | None:
+    """The gateway to the language models that the settings name; None if they name none."""
+    if settings.chat_strong is None and settings.chat_weak is None:
+        return None
+    return LiteLLMChat(settings)
 
 
 def settings_of(path: Path, given: Mapping[str, object]) -> Settings:

@@ -10,6 +10,7 @@ from pathlib import Path
 from hindsight_ray.actors import cluster, deployment
 from hindsight_ray.actors.cluster import Attached
 from hindsight_ray.actors.plan import Deployed, Plan
+from hindsight_ray.actors.remote_chat import RemoteChat
 from hindsight_ray.actors.remote_models import RemoteEmbedder
 from hindsight_ray.actors.tasks import RayTasks
 from hindsight_ray.actors.transport import RayTransport
@@ -27,6 +28,7 @@ from hindsight_ray.adapters.wrapping.grouped import GroupedLedger
 from hindsight_ray.client.transport import Connection
 from hindsight_ray.compose.embedded import (
     assembled,
+    chat_of,
     embedder_of,
     home_default,
     ledger_of,
@@ -181,6 +183,7 @@ def _plan(path: Path, settings: Settings, tie: Attached) -> Plan:
         broker_world=partial(_broker_world, path, settings),
         recorder_world=partial(_recorder_world, path, settings),
         embedder=partial(_own_embedder, settings),
+        chat=partial(chat_of, settings),
     )
 
 
@@ -216,7 +219,10 @@ async def _recorder_world(path: Path, settings: Settings) -> Opened:
 
 def _assembled(ledger: Ledger, settings: Settings, tickets: Tickets) -> Opened:
     embedder = _remote_embedder(settings)
-    return assembled(ledger, store_of(settings, embedder.space), embedder, tickets, settings)
+    store = store_of(settings, embedder.space)
+    known = chat_of(settings)
+    chat = None if known is None else RemoteChat(known)
+    return assembled(ledger, store, embedder, tickets, settings, chat=chat)
 
 
 async def _own_embedder(settings: Settings) -> Embedder:

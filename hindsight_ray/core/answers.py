@@ -149,13 +149,17 @@ def _fields(found: object, shape: type[Shape], repairs: list[str]) -> dict[str, 
         if not isinstance(found, dict):
             return None
         fields = _plain(cast("dict[object, object]", found))
-        if set(fields) & set(shape.model_fields):
+        if set(fields) & set(shape.model_fields) or (not fields and _all_optional(shape)):
             return _without_schema(fields, shape, repairs)
         inner = _wrapped(fields, shape, repairs)
         if inner is None:
             return None
         found = inner
     return None
+
+
+def _all_optional(shape: type[Shape]) -> bool:
+    return not any(field.is_required() for field in shape.model_fields.values())
 
 
 def _holds(value: object) -> bool:
@@ -170,13 +174,17 @@ def _of_list(items: list[object], shape: type[Shape], repairs: list[str]) -> obj
     if ours:
         repairs.append("taken out of a list")
         return ours[0] if len(ours) == 1 else _merged(ours, lists)
-    if len(objects) == 1 and len(items) == 1:
+    if len(objects) == 1 and len(items) == 1 and (len(lists) != 1 or _enveloped(objects[0])):
         repairs.append("taken out of a list")
         return objects[0]
     if len(lists) == 1:
         repairs.append(f"a list read as `{lists[0]}`")
         return {lists[0]: items}
     return None
+
+
+def _enveloped(item: Mapping[object, object]) -> bool:
+    return bool({*_WRAPPERS, "function", "tool_calls", "properties"} & set(_plain(item)))
 
 
 def _merged(objects: list[dict[object, object]], lists: list[str]) -> dict[object, object]:

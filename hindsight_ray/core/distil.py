@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hindsight_ray.core.audience import distilled_audience, union
+from hindsight_ray.core.digest import digest
 from hindsight_ray.core.redaction import redacted
 from hindsight_ray.core.steps import agents_of, failed, shortened
 from hindsight_ray.domain.caller import REVIEWER
@@ -18,11 +19,11 @@ from hindsight_ray.domain.draft import Draft
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.ids import AgentName, CommandName, EventUuid, Label
 from hindsight_ray.domain.memory import SOURCE_WEIGHTS, Scene, Sharing, Source, SourceKind
-from hindsight_ray.domain.review import Lesson, Review
+from hindsight_ray.domain.review import Finding, Lesson, Review
 from hindsight_ray.domain.rows import Offered
 from hindsight_ray.domain.run import Run, Trajectory
 from hindsight_ray.domain.scope import ScopeName, agent_scope, user_scope
-from hindsight_ray.domain.text import CONTENT_CHARACTERS_MAX
+from hindsight_ray.domain.text import CONTENT_CHARACTERS_MAX, SUMMARY_CHARACTERS_MAX
 
 _EPISODE_IMPORTANCE = 0.4
 _EVENTS_CITED_MAX = 50
@@ -45,11 +46,12 @@ class Distilling:
 
 
 def distilled(job: Distilling) -> tuple[Draft, ...]:
-    """The episode, then a draft for each lesson, in the review's order; of no events, nothing."""
+    """The episode, a draft for each lesson and for each finding, in order; of no events, none."""
     if not job.trajectory.events:
         return ()
     lessons = [_lesson_draft(job, n, lesson) for n, lesson in enumerate(job.review.lessons, 1)]
-    return (_episode_draft(job), *lessons)
+    findings = [_finding_draft(job, finding) for finding in job.review.findings]
+    return (_episode_draft(job), *lessons, *findings)
 
 
 def scopes_touched(run: Run, offered: Mapping[str, Offered]) -> frozenset[ScopeName]:
@@ -70,10 +72,11 @@ def _lesson_draft(job: Distilling, number: int, lesson: Lesson) -> Draft:
     sharing: Sharing = "individual" if own is not None else "collaborative"
     return _draft(
         job,
-        number,
+        _named(number, lesson.prompt, lesson.advice),
         scope=scope,
         sharing=sharing,
         agent=lesson.agent if own is not None else None,
+        prompt=lesson.prompt,
         events=lesson.events,
         content=lesson.advice,
         importance=lesson.importance,
@@ -88,13 +91,55 @@ def _lesson_draft(job: Distilling, number: int, lesson: Lesson) -> Draft:
     )
 
 
+def _finding_draft(job: Distilling, finding: Finding) -> Draft:
+    """A preference goes to the user who had it, where only one took part in what it cites."""
+    run = job.run
+    own = None if finding.agent is None or run.imported else _own_scope(run, finding.agent)
+    users = {one.user for one in run.participants if one.user is not None}
+    if finding.type == "preference" and len(users) == 1 and not run.imported:
+        own = user_scope(next(iter(users)))
+    sharing: Sharing = "individual" if own is not None else "collaborative"
+    agent = finding.agent if own is not None and own == agent_scope(finding.agent or "") else None
+    draft = _draft(
+        job,
+        _named(0, finding.prompt, f"{finding.type} {finding.content}"),
+        scope=own or run.scope,
+        sharing=sharing,
+        agent=agent,
+        events=finding.events,
+        content=finding.content,
+        importance=finding.importance,
+        confidence=finding.confidence,
+        scene=None,
+        prompt=finding.prompt,
+    )
+    changes: dict[str, object] = {
+        "type": finding.type,
+        "layer": "semantic",
+        "steps": tuple(
+            shortened(redacted(step)[0], SUMMARY_CHARACTERS_MAX) for step in finding.steps
+        ),
+        "topic": finding.topic,
+        "why": finding.why,
+    }
+    return Draft.model_validate(dict(draft) | changes)
+
+
+def _named(number: int, prompt: str, text: str) -> str:
+    """A draft's place in its review: of rules its number, of a model's answer what it says.
+
+    So a model's second review of the same trajectory never takes the place of the rules' first.
+    """
+    return str(number) if not prompt else f"m{digest([prompt, text])[:16]}"
+
+
 def _episode_draft(job: Distilling) -> Draft:
     events = job.trajectory.events
     telling = [e.event_id for e in events if e.kind == "decision" or failed(e)]
     cited = tuple(telling or (event.event_id for event in events))[:_EVENTS_CITED_MAX]
     return _draft(
         job,
-        0,
+        "0",
         scope=job.run.scope,
         sharing="collaborative",
         agent=None,
@@ -121,7 +166,7 @@ def episode_text(job: Distilling) -> str:
 
 def _draft(
     job: Distilling,
-    number: int,
+    number: str,
     *,
     scope: ScopeName,
     sharing: Sharing,
@@ -131,9 +176,12 @@ def _draft(
     importance: float,
     confidence: float,
     scene: Scene | None,
+    prompt: str = "",
 ) -> Draft:
     run = job.run
-    offered = _offered_to(job, events)
+    # A model has read all events and what all agents were offered: what it says of one agent may
+    # stem from any of that.
+    offered = list(job.offered.values()) if prompt else _offered_to(job, events)
     untrusted = not run.trusted or any(one.untrusted for one in offered)
     # What rests on untrusted text stays out of answers in scopes that others share.
     apart = untrusted and (not run.trusted or sharing == "collaborative")
@@ -158,7 +206,9 @@ def _draft(
         confidence=confidence,
         importance=importance,
         project=run.project,
-        source=_source(job, events, agent, trusted=not untrusted),
+        source=_source(job, events, agent, trusted=not untrusted).model_copy(
+            update={"prompt": prompt}
+        ),
         status="quarantined" if apart else "active",
         derived_from=_used_by(job, events),
     )

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from hindsight_ray.core.steps import overlap, words
-from hindsight_ray.domain.review import Claim, Lesson, Review
+from hindsight_ray.domain.review import Claim, Finding, Lesson, Review
 from hindsight_ray.domain.text import CONTENT_CHARACTERS_MAX
 
 ECHO_MIN = 0.9  # words shared with a memory from which a text counts as taken from it
@@ -61,6 +61,19 @@ class _Bench:
     def lessons(self, lessons: tuple[Lesson, ...]) -> tuple[Lesson, ...]:
         return tuple(lesson for lesson in lessons if self._teaches(lesson))
 
+    def findings(self, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+        return tuple(finding for finding in findings if self._holds(finding))
+
+    def _holds(self, finding: Finding) -> bool:
+        name = f"{finding.type} {finding.content!r}"
+        if not self._stands(Claim(text=finding.content, events=finding.events), name):
+            return False
+        if len(finding.content) > CONTENT_CHARACTERS_MAX:
+            return self._reject(name, f"is longer than {CONTENT_CHARACTERS_MAX} characters")
+        if any(from_memory(finding.content, text) for text in self.remembered):
+            return self._reject(name, "came out of memory, so it is nothing new")
+        return True
+
     def _stands(self, claim: Claim, name: str) -> bool:
         unknown = [one for one in claim.events if one not in self.known]
         if unknown:
@@ -98,6 +111,7 @@ def checked_review(
             "decisions": bench.claims(review.decisions, "decision point"),
             "improvements": bench.claims(review.improvements, "improvement"),
             "lessons": bench.lessons(review.lessons),
+            "findings": bench.findings(review.findings),
         }
     )
     return Checked(kept, tuple(bench.rejected))

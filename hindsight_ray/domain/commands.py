@@ -237,6 +237,14 @@ class ReviewRun(Command):
     run_id: RunId
 
 
+class RetryReviews(Command):
+    """Take up again, oldest first, reviews that a model was to make and did not."""
+
+    run_id: RunId | None = None  # None: every run that the caller may review
+    limit: int = Field(default=20, ge=1, le=RESULTS_MAX)
+    list_only: bool = False
+
+
 class Attribute(Command):
     """Share a run's outcome among what led to it, or say what points at whom.
 

@@ -13,7 +13,15 @@ from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.ids import CommandId, LabelName, TenantId
 from hindsight_ray.domain.memory import Layer, MemoryType, Scene, Source
 from hindsight_ray.domain.scope import Audience, Scope, ScopeName
-from hindsight_ray.domain.text import STEPS_MAX, TAGS_MAX, Line, LongText, Moment, Short
+from hindsight_ray.domain.text import (
+    STEPS_MAX,
+    SUMMARY_CHARACTERS_MAX,
+    TAGS_MAX,
+    Line,
+    LongText,
+    Moment,
+    Short,
+)
 
 DraftVerb = Literal["write", "review", "promote"]
 
@@ -46,3 +54,4 @@ class Draft(Value):
     source: Source
     status: Literal["active", "quarantined"] = "active"
     derived_from: tuple[MemoryRef, ...] = ()
+    why: str = Field(default="", max_length=SUMMARY_CHARACTERS_MAX)  # kept in its history

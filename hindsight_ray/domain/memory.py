@@ -45,6 +45,7 @@ class Source(Value):
     run: RunId | None = None
     task: Summary = ""
     events: tuple[EventId, ...] = ()
+    prompt: str = ""  # name, version and hash of the prompt that it answers; "" without a model
     reviewed_by: str | None = None  # the principal with `review` who accepted or promoted it
 
 

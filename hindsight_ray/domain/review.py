@@ -5,8 +5,9 @@ from typing import Literal
 from pydantic import Field
 
 from hindsight_ray.domain.base import Value
+from hindsight_ray.domain.chat import FailedReview
 from hindsight_ray.domain.ids import EventId, MemoryId, RunId
-from hindsight_ray.domain.text import Line, Summary
+from hindsight_ray.domain.text import Line, Short, Summary
 
 ReviewKind = Literal["full", "partial"]
 Trigger = Literal[
@@ -28,9 +29,25 @@ class Lesson(Value):
     events: tuple[EventId, ...] = Field(min_length=1)
     tools: tuple[str, ...] = ()
     agent: str | None = None  # whose lesson it is; None: the team's (collaborative)
-    rule: str  # what in the structure proves it
+    rule: str  # what in the structure proves it; of a model's: that a model says so
+    prompt: str = ""  # name, version and hash of the prompt that it answers; "" for rules
     importance: float = Field(default=0.6, ge=0.0, le=1.0)
     confidence: float = Field(default=0.8, ge=0.0, le=1.0)
+
+
+class Finding(Value):
+    """A fact, preference or procedure that a run taught, and why it should be kept."""
+
+    type: Literal["fact", "preference", "procedure"]
+    content: Line
+    steps: tuple[Line, ...] = ()
+    topic: Short | None = None
+    events: tuple[EventId, ...] = Field(min_length=1)
+    agent: str | None = None  # whose own experience it is; None: the team's
+    importance: float = Field(default=0.5, ge=0.0, le=1.0)
+    confidence: float = Field(ge=0.0, le=1.0)
+    why: Line
+    prompt: str = ""
 
 
 class Review(Value):
@@ -46,7 +63,8 @@ class Review(Value):
     decisions: tuple[Claim, ...] = ()
     improvements: tuple[Claim, ...] = ()
     lessons: tuple[Lesson, ...] = ()
-    reviewer: str = "rules"
+    findings: tuple[Finding, ...] = ()
+    reviewer: str = "rules"  # or the model, and the prompts that it answered
 
 
 class ReviewReport(Value):
@@ -64,3 +82,4 @@ class ReviewReport(Value):
     known: tuple[MemoryId, ...] = ()
     duplicates: int = 0
     rejected: tuple[str, ...] = ()
+    failure: FailedReview | None = None  # a model was to review it and did not; rules did

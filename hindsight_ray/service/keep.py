@@ -194,7 +194,8 @@ async def _store(
     whole = _whole(world, prepared, by, ids, status=status)
     for part, content in enumerate(prepared.parts):
         memory = _part(whole, ids, part, content, judged[part].tags)
-        await commit.put(unit, memory, prepared.vectors[part], by, draft.verb)
+        kept_for = f"{draft.verb}: {draft.why}" if draft.why else draft.verb
+        await commit.put(unit, memory, prepared.vectors[part], by, kept_for)
     outdated = _touched(judged, "outdated", ids) if status == "active" else []
     for kept in outdated:
         await _restate(unit, kept, "outdated", by, superseded_by=ids[0])

@@ -16,6 +16,7 @@ from hindsight_ray.core.lessons import rule_review
 from hindsight_ray.core.review_check import Checked, checked_review
 from hindsight_ray.core.steps import agents_of
 from hindsight_ray.domain.caller import REVIEWER, Caller
+from hindsight_ray.domain.chat import FailedReview
 from hindsight_ray.domain.commands import ReviewRun
 from hindsight_ray.domain.draft import Draft
 from hindsight_ray.domain.event import MemoryRef
@@ -29,6 +30,7 @@ from hindsight_ray.errors import AccessDenied, OverQuota
 from hindsight_ray.ports import Unit
 from hindsight_ray.service.admit import Admitted, absent, admit
 from hindsight_ray.service.keep import keep
+from hindsight_ray.service.model_review import Subject, with_model
 from hindsight_ray.service.noted import note_done
 from hindsight_ray.service.seen import shows
 from hindsight_ray.service.trajectory import trajectory_of
@@ -37,6 +39,7 @@ from hindsight_ray.service.world import World
 _JOB_LIFETIME = timedelta(hours=1)
 _ASKED: Trigger = "asked for"
 _ENDED: Trigger = "run end"
+RULES = "rules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ class Outturn:
     stored: list[MemoryUuid] = field(default_factory=list)
     found: list[MemoryUuid] = field(default_factory=list)  # there before, saying the same
     rejected: list[str] = field(default_factory=list)
+    failure: FailedReview | None = None  # why the model's part is missing
 
 
 async def review(world: World, caller: Caller, command: ReviewRun) -> ReviewReport:
@@ -78,7 +82,7 @@ async def review(world: World, caller: Caller, command: ReviewRun) -> ReviewRepo
         if run is None or not admitted.access.may("review", run.scope):
             raise absent("run", command.run_id)
         job = await prepared_job(world, unit, run, asked=True)
-    checked, outturn = await _carried_out(world, job, _ASKED)
+    checked, outturn = await carried_out(world, job, _ASKED)
     return await _told(world, caller, job, checked, outturn)
 
 
@@ -112,7 +116,7 @@ async def prepared_job(world: World, unit: Unit, run: Run, *, asked: bool) -> Jo
 async def carry_out(world: World, job: Job) -> None:
     """Do a review that a trigger started."""
     if job.before is None and job.triggers:
-        await _carried_out(world, job, job.triggers[0])
+        await carried_out(world, job, job.triggers[0])
 
 
 def _reviewer(world: World, run: Run, offered: dict[str, Offered]) -> Caller:
@@ -144,22 +148,25 @@ def _digest(trajectory: Trajectory, kind: ReviewKind) -> str:
     return digest({"run": trajectory.run.run_id, "kind": kind, "events": events})
 
 
-async def _carried_out(world: World, job: Job, trigger: Trigger) -> tuple[Checked, Outturn]:
-    filled = rule_review(
+async def carried_out(world: World, job: Job, trigger: Trigger) -> tuple[Checked, Outturn]:
+    """Fill the template, keep what it teaches and the review itself; resumable, idempotent."""
+    ruled = rule_review(
         job.trajectory,
         kind=job.kind,
         trigger=trigger,
         repeated_step_limit=world.settings.repeated_step_limit,
     )
+    subject = Subject(job.trajectory, job.remembered, job.kind, job.digest, ruled, job.before)
+    filled = await with_model(world, subject)
     known = [event.event_id for event in job.trajectory.events]
-    checked = checked_review(filled, known, remembered=job.remembered)
+    checked = checked_review(filled.review, known, remembered=job.remembered)
     drafts = distilled(
         Distilling(job.trajectory, checked.review, job.digest, job.offered, world.clock.now())
     )
-    outturn = Outturn(rejected=list(checked.rejected))
+    outturn = Outturn(rejected=[*filled.rejected, *checked.rejected], failure=filled.failure)
     for draft in drafts:
         await _keep_one(world, job, draft, outturn)
-    await _note(world, job, checked.review)
+    await _note(world, job, checked.review, filled.failure)
     return checked, outturn
 
 
@@ -190,13 +197,27 @@ async def _keep_one(world: World, job: Job, draft: Draft, outturn: Outturn) -> N
         outturn.stored.extend(receipt.ids)
 
 
-async def _note(world: World, job: Job, review: Review) -> None:
-    """Keep the review itself, unless the one that was asked for is kept already."""
+async def _note(world: World, job: Job, review: Review, failure: FailedReview | None) -> None:
+    """Keep the review itself, unless the one that was asked for is kept already.
+
+    Whether a model failed at it is noted either way.
+    """
     run = job.run
     async with world.ledger.writing() as unit:
+        if failure is not None:
+            await unit.asking.put_failed(run.tenant, failure)
+        elif review.reviewer != RULES:
+            await unit.asking.mended(run.tenant, run.run_id, job.digest)
         before = await unit.reviews.get(run.tenant, run.run_id, job.digest)
-        if before is not None and (before.trigger == _ASKED or review.trigger != _ASKED):
+        better = before is not None and before.reviewer == RULES != review.reviewer
+        if (
+            before is not None
+            and not better
+            and (before.trigger == _ASKED or review.trigger != _ASKED)
+        ):
             return
+        if before is not None and before.trigger == _ASKED:
+            review = review.model_copy(update={"trigger": _ASKED})  # somebody has been told
         reviewer = await admit(world, unit, _reviewer(world, run, job.offered))
         await unit.reviews.put(run.tenant, job.digest, review, world.clock.now())
         await note_done(
@@ -241,6 +262,7 @@ async def _told(
             "triggers": job.triggers,
             "claims": sum(len(part) for part in parts) + len(review.lessons),
             "rejected": tuple(outturn.rejected),
+            "failure": outturn.failure,
         }
     )
 

@@ -14,6 +14,8 @@ from hindsight_ray.domain.run import Run
 from hindsight_ray.domain.scope import agent_scope
 from hindsight_ray.errors import AccessDenied, OverQuota
 from hindsight_ray.service import review
+from hindsight_ray.service.asking import prompt_for
+from hindsight_ray.service.model_review import dissatisfied_events
 from hindsight_ray.service.world import World
 
 
@@ -23,6 +25,8 @@ def after_close(world: World, run: Run, events: Sequence[Event]) -> None:
     enough = len(events) >= settings.review_events_min
     if enough or anomalies(events, repeated_step_limit=settings.repeated_step_limit):
         _begin(world, _reviewed(world, run))
+    elif prompt_for(world, "mood") is not None and any(e.kind == "user" for e in events):
+        _begin(world, _listened_to(world, run))
 
 
 def after_record(world: World, run: Run, batch: Sequence[Event]) -> None:
@@ -50,6 +54,18 @@ async def _looked_at(world: World, run: Run, batch: frozenset[str]) -> None:
     found = anomalies(events, repeated_step_limit=limit)
     if any(one.completed_by in batch for one in found):
         await _reviewed(world, run)
+
+
+async def _listened_to(world: World, run: Run) -> None:
+    """Review a run in which a model hears a user complain where the rules' lists hear nothing."""
+    try:
+        async with world.ledger.reading() as unit:
+            job = await review.prepared_job(world, unit, run, asked=False)
+        events = job.trajectory.events
+        if job.before is None and await dissatisfied_events(world, run, events):
+            await review.carried_out(world, job, "user dissatisfaction")
+    except AccessDenied as refusal:
+        await _refused(world, run, refusal)
 
 
 async def _reviewed(world: World, run: Run) -> None:

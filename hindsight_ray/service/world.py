@@ -11,6 +11,7 @@ from hindsight_ray.domain.rows import RecallEntry
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.ports import (
     Background,
+    ChatModel,
     Clock,
     Embedder,
     IdSource,
@@ -96,6 +97,7 @@ class World:
     background: Background
     access: AccessCache = field(default_factory=AccessCache)
     recalls: RecallQueue = field(default_factory=RecallQueue)
+    chat: ChatModel | None = None  # None: rules alone
     settling: SettleQueue = field(default_factory=SettleQueue)
 
 

@@ -60,6 +60,7 @@ async def failing(chat: LiteLLMChat, asked: Question | None = None) -> ModelFail
     return failed.value
 
 
+@pytest.mark.covers("model.gateway")
 async def test_a_slot_asks_its_own_model_with_the_schema_and_counts_what_it_cost(
     model: ScriptedModel,
 ) -> None:
@@ -94,6 +95,7 @@ async def test_secrets_are_masked_before_anything_is_sent(model: ScriptedModel) 
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 429, 408])
+@pytest.mark.covers("model.gateway")
 async def test_a_provider_that_is_down_is_asked_three_times_and_no_more(
     model: ScriptedModel, status: int
 ) -> None:

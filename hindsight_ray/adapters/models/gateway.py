@@ -51,6 +51,7 @@ _STATUSES: Mapping[int, Failure] = MappingProxyType({
     400: "rejected", 401: "refused key", 402: "refused key", 403: "refused key",
     404: "no such model", 408: "timeout", 413: "too long", 422: "rejected", 429: "rate limited",
 })  # fmt: skip
+_UNKNOWN: Failure = "unreachable"
 _AGAIN: frozenset[Failure] = frozenset({"timeout", "rate limited", "unreachable", "empty", "cut"})
 _FINISHES: Mapping[str, Failure] = MappingProxyType(
     {"length": "cut", "max_tokens": "cut", "content_filter": "refusal", "safety": "refusal"}
@@ -205,9 +206,12 @@ def model_in(settings: Settings, slot: Slot) -> str | None:
 
 
 def _failure_of(error: Exception) -> Failure:
-    named = (_FAILURES.get(base.__name__) for base in type(error).__mro__)
-    known: Failure = next((one for one in named if one is not None), "unreachable")
-    if known == "unreachable":  # some statuses have no exception of their own
+    known = _UNKNOWN
+    for base in type(error).__mro__:
+        if base.__name__ in _FAILURES:
+            known = _FAILURES[base.__name__]
+            break
+    if known == _UNKNOWN:  # some statuses have no exception of their own
         return _STATUSES.get(int(getattr(error, "status_code", 0) or 0), known)
     return known
 

@@ -1,0 +1,135 @@
+"""Put a question to a model: within its budget, read strictly, asked again once, paid for.
+
+What a model is shown is the service's to answer for: a question holds only what the caller in whose
+name it is asked may read. Budgets stop politely: the question is not put, a typed failure says so,
+and whoever asked goes on by rules.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from hindsight_ray.core.answers import Read, fail, read_answer
+from hindsight_ray.core.shapes import Shape
+from hindsight_ray.core.tokens import tokens_at_most
+from hindsight_ray.domain.chat import Prompt, PromptName, Question, Said, Slot, Spent
+from hindsight_ray.errors import ModelFailed, Unavailable
+from hindsight_ray.service.world import World
+
+ANSWER_TOKENS = 2_048
+_FIRST_TOKENS = {"judge": 1_024, "mood": 256, "window": 512}
+_AGAIN = frozenset({"unparsable", "unfit", "echoed schema"})
+
+S = TypeVar("S", bound=Shape)
+
+
+def prompt_for(world: World, name: PromptName, slot: Slot | None = None) -> Prompt | None:
+    """The prompt, if a model is there to answer it; None where rules decide."""
+    if world.chat is None:
+        return None
+    prompt = world.chat.prompts[name]
+    return prompt if world.chat.model_of(slot or prompt.slot) else None
+
+
+def system_of(prompt: Prompt) -> str:
+    """The constant part of a prompt: its text and the schema of its answer."""
+    return f"{prompt.text}\n\nThe JSON object has this schema:\n{prompt.answer_schema}"
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """By which prompt a question is put, in which slot, and on whose account."""
+
+    prompt: Prompt
+    tenant: str
+    run_id: str = ""  # "" for a question that belongs to no run
+    slot: Slot | None = None  # the prompt's own, if None
+
+
+async def ask(world: World, asking: Asking, told: str, shape: type[S]) -> Read[S]:
+    """The model's answer as `shape`. Raises `ModelFailed` with `failure` and `prompt`.
+
+    `told` is data that may be read by whoever the answer is for.
+    """
+    try:
+        return await _asked(world, asking, told, shape)
+    except ModelFailed as failed:
+        mark = {"prompt": asking.prompt.mark, "run": asking.run_id}
+        raise ModelFailed(failed.message, **{**failed.details, **mark}) from None
+
+
+async def _asked(world: World, asking: Asking, told: str, shape: type[S]) -> Read[S]:
+    prompt = asking.prompt
+    question = Question(
+        slot=asking.slot or prompt.slot,
+        system=system_of(prompt),
+        user=told,
+        schema_name=shape.__name__,
+        answer_schema=prompt.answer_schema,
+        tokens_max=_FIRST_TOKENS.get(prompt.name, ANSWER_TOKENS),
+        timeout_s=world.settings.chat_timeout_s,
+    )
+    said = await _said(world, asking, question)
+    try:
+        return read_answer(said.text, shape)
+    except ModelFailed as failed:
+        if failed.details["failure"] not in _AGAIN:
+            raise _with_answer(failed, said) from None
+        again = f"{told}\n\nYour answer could not be read ({failed.message}).\nAnswer again."
+    said = await _said(world, asking, question.model_copy(update={"user": again}))
+    try:
+        return read_answer(said.text, shape)
+    except ModelFailed as failed:
+        raise _with_answer(failed, said) from None
+
+
+def _with_answer(failed: ModelFailed, said: Said) -> ModelFailed:
+    return ModelFailed(failed.message, **{**failed.details, "answer": said.text[:1_000]})
+
+
+async def _said(world: World, asking: Asking, question: Question) -> Said:
+    """Ask once, with the call counted before and settled after."""
+    assert world.chat is not None  # noqa: S101 - `prompt_for` has said so
+    call_id = world.ids.token()
+    tokens = tokens_at_most(question.system) + tokens_at_most(question.user)
+    await _reserve(world, asking, call_id, tokens + question.tokens_max)
+    model, spent = "", Spent(calls=1)
+    try:
+        said = await world.chat.say(question)
+        model, spent = said.model, said.spent
+        return said
+    except ModelFailed as failed:
+        spent = Spent.model_validate(failed.details.get("spent") or {"calls": 1})
+        raise
+    except Unavailable as away:
+        fail("unreachable", away.message)
+    finally:
+        async with world.ledger.writing() as unit:
+            await unit.asking.settle(asking.tenant, call_id, model=model, spent=spent)
+
+
+async def _reserve(world: World, asking: Asking, call_id: str, tokens: int) -> None:
+    """Check the budgets and count the call in one transaction: two never share the last of it."""
+    settings, now = world.settings, world.clock.now()
+    tenant, run_id = asking.tenant, asking.run_id
+    async with world.ledger.writing() as unit:
+        day = await unit.asking.spent(tenant, since=_midnight(now))
+        if day.tokens + tokens > settings.chat_tokens_per_day:
+            fail("budget", f"`chat_tokens_per_day` is {settings.chat_tokens_per_day}; it is spent")
+        if day.cost_usd >= settings.chat_cost_per_day_usd:
+            fail("budget", "`chat_cost_per_day_usd` is spent")
+        if run_id:
+            run = await unit.asking.spent(tenant, run_id=run_id)
+            if run.tokens + tokens > settings.chat_tokens_per_run:
+                fail(
+                    "budget",
+                    f"`chat_tokens_per_run` is {settings.chat_tokens_per_run}; this run has spent"
+                    f" {run.tokens}",
+                )
+        await unit.asking.reserve(
+            tenant, call_id, run_id=run_id, prompt=asking.prompt.mark, at=now, tokens=tokens
+        )
+
+
+def _midnight(now: datetime) -> datetime:
+    return now.replace(hour=0, minute=0, second=0, microsecond=0)

@@ -1,0 +1,87 @@
+"""Take failed reviews up again: those that a model was to make and did not.
+
+Only what is missing is asked for; a review that works this time adds what the model has found to
+what the rules found before, and comes off the list.
+"""
+
+from hindsight_ray.domain.caller import Caller
+from hindsight_ray.domain.chat import FailedReview, Retried
+from hindsight_ray.domain.commands import RetryReviews
+from hindsight_ray.domain.review import Trigger
+from hindsight_ray.errors import AccessDenied
+from hindsight_ray.ports import Unit
+from hindsight_ray.service.admit import Admitted, absent, admit
+from hindsight_ray.service.review import carried_out, prepared_job
+from hindsight_ray.service.world import World
+
+_ASKED: Trigger = "asked for"
+_LOOKED_AT_MAX = 1_000
+
+
+async def retry(world: World, caller: Caller, command: RetryReviews) -> Retried:
+    """Retry the oldest failed reviews of runs whose scope the caller may review.
+
+    With `list_only` they are shown and not tried. Raises `NotFound` for a named run without
+    `review` on its scope.
+    """
+    async with world.ledger.reading() as unit:
+        admitted = await admit(world, unit, caller)
+        waiting = await _waiting(unit, admitted, command)
+    if command.list_only:
+        return Retried(failed=tuple(waiting))
+    mended: list[str] = []
+    failed: list[FailedReview] = []
+    stopped: str | None = None
+    for before in waiting:
+        again = await _again(world, caller, before)
+        if again is None:
+            mended.append(before.run_id)
+            continue
+        failed.append(again)
+        if again.failure == "budget":
+            stopped = again.why
+            break
+    return Retried(
+        tried=len(mended) + len(failed),
+        mended=tuple(dict.fromkeys(mended)),
+        failed=tuple(failed),
+        stopped=stopped,
+    )
+
+
+async def _waiting(unit: Unit, admitted: Admitted, command: RetryReviews) -> list[FailedReview]:
+    tenant = admitted.caller.tenant
+    if command.run_id is not None:
+        run = await unit.runs.get(tenant, command.run_id)
+        if run is None or not _may(admitted, run.scope, run.audience):
+            raise absent("run", command.run_id)
+    found = await unit.asking.failed(tenant, run_id=command.run_id, limit=_LOOKED_AT_MAX)
+    shown: list[FailedReview] = []
+    for one in found:
+        run = await unit.runs.get(tenant, one.run_id)
+        if run is not None and _may(admitted, run.scope, run.audience):
+            shown.append(one)
+        if len(shown) == command.limit:
+            break
+    return shown
+
+
+def _may(admitted: Admitted, scope: str, audience: tuple[str, ...]) -> bool:
+    """`review` on the scope, and `read` on the audience, since a failure quotes the answer."""
+    return admitted.access.may("review", scope) and admitted.may_read(audience)
+
+
+async def _again(world: World, caller: Caller, before: FailedReview) -> FailedReview | None:
+    """Review the run as it is now; what failed this time, or None."""
+    async with world.ledger.reading() as unit:
+        admitted = await admit(world, unit, caller)
+        run = await unit.runs.get(caller.tenant, before.run_id)
+        if run is None or not _may(admitted, run.scope, run.audience):
+            raise AccessDenied("the run may no longer be reviewed", object=before.run_id)
+        job = await prepared_job(world, unit, run, asked=before.kind == "full")
+    _, outturn = await carried_out(world, job, job.triggers[0] if job.triggers else _ASKED)
+    if outturn.failure is not None:
+        return outturn.failure
+    async with world.ledger.writing() as unit:
+        await unit.asking.mended(caller.tenant, before.run_id, before.digest)
+    return None
