@@ -113,10 +113,7 @@ class Workshop:
             choices[n] = self._chosen(n, seed, script)
         if self.work:
             burn(self.work, seed)
-        spoiled = self.plan.rules.spoiled(choices)
-        if self.plan.rules.chance and self._draw("delivery", seed) < self.plan.rules.chance:
-            spoiled = True
-        return -1.0 if spoiled else 1.0
+        return delivered(self.plan.rules, [choices[n] for n in range(len(choices))], seed)
 
     def _chosen(self, n: int, seed: int, script: Script) -> int:
         event = self.order[n]
@@ -133,6 +130,14 @@ class Workshop:
 
     def _draw(self, what: str, seed: int) -> float:
         return random.Random(f"{what}/{seed}").random()
+
+
+def delivered(rules: Rules, choices: Sequence[int], seed: int) -> float:
+    """The outcome of these choices; chance strikes anew for every other set of choices."""
+    spoiled = rules.spoiled(dict(enumerate(choices)))
+    if rules.chance and not spoiled:
+        spoiled = random.Random(f"delivery/{list(choices)}/{seed}").random() < rules.chance
+    return -1.0 if spoiled else 1.0
 
 
 def burn(rounds: int, seed: int) -> bytes:
@@ -271,10 +276,7 @@ def recorded(
         draw.choice(plan.decisions).agent, "tool", f"deliver {draw.randint(1, 99)} crates",
         [products[end] for end in plan.ends], tool=ToolCall(name="deliver"),
     )  # fmt: skip
-    spoiled = plan.rules.spoiled(dict(enumerate(choices)))
-    if plan.rules.chance:
-        spoiled = spoiled or random.Random(f"delivery/{seed}").random() < plan.rules.chance
-    value = -1.0 if spoiled else 1.0
+    value = delivered(plan.rules, choices, seed)
     return _trajectory(run_id, plan, record.events, value, seed), tuple(order), value
 
 
@@ -300,9 +302,10 @@ def _produce(record: _Record, decision: Decision, made: str, n: int, *, visible:
         failure = record.call(decision.agent, tool, last, failed=True, about=n)
         last = [made, failure]
     product = record.call(decision.agent, tool, last, failed=False, about=n)
-    if visible:
-        record.call(decision.agent, f"test.{decision.thing}", [product], failed=True, about=n)
-    return product
+    tested = record.call(
+        decision.agent, f"test.{decision.thing}", [product], failed=visible, about=n
+    )
+    return product if visible else tested
 
 
 def _worded(decision: Decision, choice: int, draw: random.Random) -> str:

@@ -24,7 +24,8 @@ def element(name: str) -> Element:
 
 
 def run(success: bool, *names: str) -> RunSpectrum:
-    return RunSpectrum(frozenset(map(element, names)), success, 1.0 if success else -1.0)
+    found = frozenset(map(element, names))
+    return RunSpectrum(found, frozenset({"ann"}), success, 1.0 if success else -1.0)
 
 
 RUNS = [
@@ -49,10 +50,10 @@ def test_what_only_failing_runs_have_comes_before_what_all_have(formula: Formula
     assert order.index("bad") < order.index("always") < order.index("good")
 
 
-def test_ochiai_is_the_share_of_failures_over_the_root_of_all_shares() -> None:
+def test_ochiai_is_what_its_formula_says() -> None:
     found = {one.element.key: one for one in suspicions(RUNS, random.Random(1))}
-    assert found["bad"].score == pytest.approx(0.75 / 0.75**0.5)
-    assert found["always"].score == pytest.approx(1 / 2**0.5)
+    assert found["bad"].score == pytest.approx(3 / (4 * 3) ** 0.5)
+    assert found["always"].score == pytest.approx(4 / (4 * 7) ** 0.5)
     assert (found["bad"].failures, found["bad"].successes) == (3, 0)
 
 
@@ -73,10 +74,21 @@ def test_tied_elements_share_the_mean_of_their_places() -> None:
     assert chance_on_top({"a": 0.5}, "missing") == 0.0
 
 
-def test_many_more_successes_change_no_order() -> None:
-    """Successes and failures weigh alike, however many there are of each."""
-    more = RUNS + [one for one in RUNS if one.success] * 9
-    assert ranked(runs=more) == ranked()
+def test_runs_without_the_agent_neither_clear_nor_blame_what_it_decides() -> None:
+    off = [
+        RunSpectrum(frozenset(), frozenset({"ben"}), success, float(success))
+        for success in (True, False) * 5
+    ]
+    before = {one.element: one.score for one in suspicions(RUNS, random.Random(1))}
+    after = {one.element: one.score for one in suspicions(RUNS + off, random.Random(1))}
+    assert before == after
+
+
+def test_a_single_exposed_run_proves_little() -> None:
+    rare = Element("decision", "zoe", "rare")
+    once = RunSpectrum(frozenset({rare}), frozenset({"zoe"}), success=False, value=-1.0)
+    found = {one.element: one.score for one in suspicions([*RUNS, once], random.Random(1))}
+    assert found[rare] < found[element("bad")]
 
 
 def test_the_bootstrap_is_the_same_for_the_same_seed_and_holds_the_score() -> None:
@@ -116,6 +128,7 @@ def test_a_run_counts_each_decision_and_each_memory_used_once() -> None:
     story.decide("two", "roll back the release 40", used=[ref])
     story.decide("three", "Wait", agent="executor")
     found = run_spectrum(story.events, success=True, value=1.0)
+    assert found.exposed == {"planner", "executor", ref.id}
     assert found.elements == {
         Element("decision", "planner", normal_decision("roll back release 9")),
         Element("decision", "executor", normal_decision("wait")),

@@ -4,10 +4,10 @@ From fault localisation in programs: an element that failing runs share and succ
 suspect (Ochiai: Abreu, Zoeteweij and van Gemund 2006; Tarantula: Jones and Harrold 2005; DStar:
 Wong and others 2014). An element is an agent with a decision in its normal form, or a memory used.
 
-Normalised by exposure: an element counts once in a run however often it recurs there, and the
-formulas see the share of failing and of succeeding runs that had it, so that neither a talkative
-run nor the more frequent kind of outcome weighs more. Fewer than three successes or failures say
-nothing, and then nothing is said.
+Normalised by exposure: an element counts once in a run however often it recurs there, and only
+runs that were exposed to it count at all: those in which its agent took part, or in which the
+memory was offered. That an agent had the day off clears nobody. Fewer than three successes or
+failures say nothing, and then nothing is said.
 """
 
 import random
@@ -40,9 +40,13 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class RunSpectrum:
-    """The elements of one run, and how it ended."""
+    """The elements of one run, what could have been among them, and how it ended.
+
+    `exposed` names the agents that took part and the ids of memories that were offered or used.
+    """
 
     elements: frozenset[Element]
+    exposed: frozenset[str]
     success: bool
     value: float
 
@@ -78,11 +82,14 @@ def decision_element(event: Event) -> Element:
 def run_spectrum(events: Iterable[Event], *, success: bool, value: float) -> RunSpectrum:
     """One run's elements: its decisions, and the memories that it used (not those offered)."""
     found: set[Element] = set()
+    exposed: set[str] = set()
     for event in events:
+        exposed.add(str(event.agent))
+        exposed.update(str(ref.id) for ref in (*event.offered, *event.used))
         if event.kind == "decision":
             found.add(decision_element(event))
         found.update(Element("memory", "", ref.id) for ref in event.used)
-    return RunSpectrum(frozenset(found), success, value)
+    return RunSpectrum(frozenset(found), frozenset(exposed), success, value)
 
 
 def too_few(runs: Sequence[RunSpectrum]) -> str | None:
@@ -116,17 +123,19 @@ def suspicions(
     if too_few(runs) is not None or not chosen:
         return ()
     table = np.array([[float(e in run.elements) for e in chosen] for run in runs])
+    open_to = np.array([[float((e.agent or e.key) in run.exposed) for e in chosen] for run in runs])
     values = np.array([run.value for run in runs])
     failed = [n for n, run in enumerate(runs) if not run.success]
     passed = [n for n, run in enumerate(runs) if run.success]
     score = FORMULAS[formula]
-    plain = score(table[failed].mean(axis=0), table[passed].mean(axis=0))
+    plain = _scored(score, table, open_to, failed, passed)
     scores: list[Numbers] = []
     differences: list[Numbers] = []
     for _ in range(ROUNDS):
         bad, good = draw.choices(failed, k=len(failed)), draw.choices(passed, k=len(passed))
-        scores.append(score(table[bad].mean(axis=0), table[good].mean(axis=0)))
-        differences.append(_differences(table[bad + good], values[bad + good]))
+        scores.append(_scored(score, table, open_to, bad, good))
+        drawn = bad + good
+        differences.append(_differences(table[drawn], values[drawn]))
     bounds = np.percentile(scores, [2.5, 97.5], axis=0)
     ranks = fractional_ranks(plain.tolist())
     between = _with_intervals(_differences(table, values), np.array(differences))
@@ -171,21 +180,50 @@ def chance_on_top(scores: Mapping[str, float], wanted: str, places: int = 1) -> 
     return min(max((places - above) / level, 0.0), 1.0)
 
 
-def _ochiai(failing: Numbers, passing: Numbers) -> Numbers:
-    return failing / np.sqrt(np.maximum(failing + passing, _SAME))
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """For each element: exposed runs that failed or passed, with it and without."""
+
+    failing: Numbers
+    failing_without: Numbers
+    passing: Numbers
+    passing_without: Numbers
 
 
-def _tarantula(failing: Numbers, passing: Numbers) -> Numbers:
+def _scored(
+    score: Callable[[Counts], Numbers],
+    table: Numbers,
+    open_to: Numbers,
+    failed: Sequence[int],
+    passed: Sequence[int],
+) -> Numbers:
+    def split(runs: Sequence[int]) -> tuple[Numbers, Numbers]:
+        having = table[list(runs)].sum(axis=0)
+        exposed = np.maximum(open_to[list(runs)].sum(axis=0), RUNS_MIN)  # a few prove little
+        return having, exposed - having
+
+    return score(Counts(*split(failed), *split(passed)))
+
+
+def _ochiai(counts: Counts) -> Numbers:
+    failures = counts.failing + counts.failing_without
+    product = failures * (counts.failing + counts.passing)
+    return counts.failing / np.sqrt(np.maximum(product, _SAME))
+
+
+def _tarantula(counts: Counts) -> Numbers:
+    failing = counts.failing / (counts.failing + counts.failing_without)
+    passing = counts.passing / (counts.passing + counts.passing_without)
     return failing / np.maximum(failing + passing, _SAME)
 
 
-def _dstar(failing: Numbers, passing: Numbers) -> Numbers:
+def _dstar(counts: Counts) -> Numbers:
     """D* with the usual exponent 2, as x / (1 + x): the same order, from 0 to 1."""
-    square = failing**2
-    return square / np.maximum(square + passing + 1.0 - failing, _SAME)
+    square = counts.failing**2
+    return square / np.maximum(square + counts.passing + counts.failing_without, _SAME)
 
 
-FORMULAS: Mapping[Formula, Callable[[Numbers, Numbers], Numbers]] = {
+FORMULAS: Mapping[Formula, Callable[[Counts], Numbers]] = {
     "ochiai": _ochiai,
     "tarantula": _tarantula,
     "dstar": _dstar,
@@ -193,12 +231,16 @@ FORMULAS: Mapping[Formula, Callable[[Numbers, Numbers], Numbers]] = {
 
 
 def _differences(table: Numbers, values: Numbers) -> Numbers:
-    """Mean value with each element less that without; NaN where there are not both."""
+    """Mean value of runs with each element less that of all without it; NaN if there are not both.
+
+    Runs that were not exposed count here: a memory that is followed wherever it is offered can only
+    be told by the runs that did without.
+    """
     having = table.sum(axis=0)
     lacking = len(table) - having
     both = (having > 0) & (lacking > 0)
     with_it = values @ table / np.maximum(having, 1.0)
-    without = (values.sum() - values @ table) / np.maximum(lacking, 1.0)
+    without = values @ (1.0 - table) / np.maximum(lacking, 1.0)
     return np.where(both, with_it - without, np.nan)
 
 
