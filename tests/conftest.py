@@ -91,7 +91,7 @@ def _without(reason: str) -> NoReturn:
     pytest.skip(reason)
 
 
-def _served(start: Callable[[pathlib.Path], S], folder: pathlib.Path) -> Iterator[S]:
+def served(start: Callable[[pathlib.Path], S], folder: pathlib.Path) -> Iterator[S]:
     try:
         server = start(folder)
     except ServerMissing as missing:
@@ -105,10 +105,11 @@ def _served(start: Callable[[pathlib.Path], S], folder: pathlib.Path) -> Iterato
 @pytest.fixture(scope="session")
 def weaviate_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[weaviate.Weaviate]:
     """One Weaviate for the whole session. Tests keep apart by tenants of their own."""
-    yield from _served(weaviate.start, tmp_path_factory.mktemp("weaviate"))
+    yield from served(weaviate.start, tmp_path_factory.mktemp("weaviate"))
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[postgres.Postgres]:
+def postgres_server() -> Iterator[postgres.Postgres]:
     """One PostgreSQL for the whole session. Tests keep apart by databases of their own."""
-    yield from _served(partial(postgres.start, durable=False), tmp_path_factory.mktemp("postgres"))
+    with postgres.own_folder() as folder:
+        yield from served(partial(postgres.start, durable=False), folder)

@@ -166,6 +166,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     # PostgreSQL
     "postgres.away": _R("a server that cannot be used is named within 10 s, with the remedy", _RUN),
     "postgres.broken": _R("a connection that breaks acknowledges nothing and is made anew", _RUN),
+    "postgres.kill": _R("what was acknowledged survives `kill -9` of the server", "G3"),
     "postgres.order": _R("writers of all processes follow one another", _RECORD),
     "postgres.home": _R("a home may keep its ledger on a server, its address in no file", _RUN),
     # A memory store apart

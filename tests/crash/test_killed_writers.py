@@ -1,10 +1,11 @@
 """Writers of one home are killed at any moment: what they acknowledged is there, and whole."""
 
+import os
 import random
-import signal
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -12,31 +13,37 @@ import pytest
 from hindsight_ray.adapters.ledger.sql import SqlLedger
 from hindsight_ray.adapters.stores.embedded import EmbeddedStore
 from tests.crash.writer import outcome_of, rule_of
+from tests.ledgers import BOTH, server_database
 from tests.records import event_of, memory_of, name_of, rows, vector_of
+from tests.stores import kills
 from tests.worlds import TENANT
 
-_NAMES = ("one", "two")
-_Acknowledged = dict[str, int]
+NAMES = ("one", "two")
+Acknowledged = dict[str, int]
 
 
-def _start(folder: Path, name: str) -> "subprocess.Popen[str]":
+def start_writer(folder: Path, name: str, address: str | None = None) -> "subprocess.Popen[str]":
+    named = {} if address is None else {"LEDGER_DSN": address}
     return subprocess.Popen(
         [sys.executable, "-m", "tests.crash.writer", str(folder), name],
         stdout=subprocess.PIPE,
         text=True,
         cwd=Path(__file__).parents[2],
+        env={**os.environ, **named},
     )
 
 
-def _kill_after(process: "subprocess.Popen[str]", lines: int) -> tuple[_Acknowledged, int]:
-    """Kill it after so many acknowledgements; the last of each kind, and the last revision."""
+def said_before(
+    process: "subprocess.Popen[str]", lines: int, kill: Callable[[], None]
+) -> tuple[Acknowledged, int]:
+    """Kill after so many acknowledgements; the last of each kind, and the last revision."""
     assert process.stdout is not None
     said = [process.stdout.readline() for _ in range(lines)]
-    process.send_signal(signal.SIGKILL)
-    said += process.stdout.readlines()  # what it had said before it died
+    kill()
+    said += process.stdout.readlines()  # what it had said before it ended
     process.wait()
     process.stdout.close()
-    last: _Acknowledged = defaultdict(lambda: -1)
+    last: Acknowledged = defaultdict(lambda: -1)
     revision = 0
     for line in said:
         if not line.endswith("\n"):
@@ -47,17 +54,28 @@ def _kill_after(process: "subprocess.Popen[str]", lines: int) -> tuple[_Acknowle
     return last, revision
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.covers("G3.kill")
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("seed", range(kills()))
 async def test_what_was_acknowledged_survives_the_kill_of_two_writers(
-    tmp_path: Path, seed: int
+    tmp_path: Path, request: pytest.FixtureRequest, kind: str, seed: int
 ) -> None:
     drawn = random.Random(seed)
-    writers = {name: _start(tmp_path, name) for name in _NAMES}
+    address, where = None, tmp_path / "hindsight.sqlite3"
+    if kind == "postgresql":
+        where = server_database(request.getfixturevalue("postgres_server"))
+        address = where.dsn
+    writers = {name: start_writer(tmp_path, name, address) for name in NAMES}
     acknowledged = {
-        name: _kill_after(process, drawn.randrange(1, 60)) for name, process in writers.items()
+        name: said_before(process, drawn.randrange(1, 60), process.kill)
+        for name, process in writers.items()
     }
-    ledger = await SqlLedger.open(tmp_path / "hindsight.sqlite3")
-    for name, (last, revision) in acknowledged.items():
+    await check(await SqlLedger.open(where), acknowledged)
+
+
+async def check(ledger: SqlLedger, said: Mapping[str, tuple[Acknowledged, int]]) -> None:
+    """Hold everything that the writers were told to what the ledger has; then close it."""
+    for name, (last, revision) in said.items():
         await _check_events(ledger, name, last["event"])
         await _check_memories(ledger, name, last["memory"])
         async with ledger.reading() as unit:

@@ -1,18 +1,23 @@
-"""A process that writes to an embedded home until it is killed, and says what was acknowledged.
+"""A process that writes to a ledger until it or the server is killed, and says what was kept.
 
-Run as `python -m tests.crash.writer FOLDER NAME`. Each line on standard output is one
+Run as `python -m tests.crash.writer FOLDER NAME`; with `LEDGER_DSN` in the environment it writes
+to that server instead. Each line on standard output is one
 acknowledgement, written after the unit of work has ended: `event <seq>`, `memory <number>`,
 `outcome <number>` or `policy <revision>`.
 """
 
 import asyncio
+import contextlib
+import os
 import sys
 from pathlib import Path
 
 from hindsight_ray.adapters.ledger.sql import SqlLedger
+from hindsight_ray.adapters.ledger.sql.postgres import Server
 from hindsight_ray.adapters.wrapping.grouped import GroupedLedger
 from hindsight_ray.domain.access import Rule
 from hindsight_ray.domain.run import Outcome
+from hindsight_ray.errors import Unavailable
 from hindsight_ray.ports import Ledger
 from tests.records import event_of, memory_of, name_of, put, run_of
 from tests.worlds import START, TENANT
@@ -33,13 +38,14 @@ def outcome_of(name: str, number: int) -> Outcome:
 
 
 async def _write(folder: Path, name: str) -> None:
-    ledger = GroupedLedger(await SqlLedger.open(folder / "hindsight.sqlite3", lock_wait_s=30.0))
+    address = os.environ.get("LEDGER_DSN")
+    where = folder / "hindsight.sqlite3" if address is None else Server(address, "`LEDGER_DSN`")
+    ledger = GroupedLedger(await SqlLedger.open(where, lock_wait_s=30.0))
     async with ledger.writing() as unit:
         await unit.runs.create(run_of(name))
-    await asyncio.gather(
-        _events(ledger, name), _memories(ledger, name), _outcomes(ledger, name),
-        _policy(ledger, name),
-    )  # fmt: skip
+    async with asyncio.TaskGroup() as group:
+        for kind in (_events, _memories, _outcomes, _policy):
+            group.create_task(kind(ledger, name))
 
 
 async def _events(ledger: Ledger, name: str) -> None:
@@ -79,4 +85,7 @@ def _say(*words: object) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(_write(Path(sys.argv[1]), sys.argv[2]))
+    with contextlib.suppress(
+        Unavailable, BaseExceptionGroup
+    ):  # the server was killed: what was said stands
+        asyncio.run(_write(Path(sys.argv[1]), sys.argv[2]))

@@ -5,6 +5,9 @@ import pwd
 import shutil
 import socket
 import subprocess
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,6 +89,17 @@ def start(folder: Path, *, durable: bool = True) -> Postgres:
     )  # fmt: skip
     process.start()
     return Postgres("127.0.0.1", port, "hindsight", password, process)
+
+
+@contextmanager
+def own_folder() -> Generator[Path]:
+    """A folder for a server's data that is in none of root's: pytest shuts those, time and again,
+    to whoever else the server runs as."""
+    folder = Path(tempfile.mkdtemp(prefix="hindsight-postgres-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _unprivileged() -> int:
