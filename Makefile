@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 DATA ?= ../shared/data
 GROUP ?=
 
-.PHONY: install demo test servers crash lint types bench lock clean
+.PHONY: install demo test servers crash simulate lint types bench lock clean
 
 install: $(READY)
 
@@ -33,6 +33,12 @@ test: $(READY) servers
 # Real kills of real processes, many more of them than `make test` does.
 crash: $(READY) servers
 	@HINDSIGHT_KILLS=20 $(BIN)/python -m pytest -q tests/crash tests/cluster/test_kills.py --timeout 900
+
+# Seeded histories against a plain model, as many and as long as asked: SEEDS, STEPS, FIRST.
+simulate: $(READY)
+	@HINDSIGHT_SEEDS=$(or $(SEEDS),100) HINDSIGHT_STEPS=$(or $(STEPS),300) \
+		HINDSIGHT_FIRST_SEED=$(or $(FIRST),1) \
+		$(BIN)/python -m pytest -q -p no:randomly tests/simulation/test_oracle.py --timeout 86400
 
 lint: $(READY)
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports --no-logo --no-cache

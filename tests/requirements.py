@@ -49,6 +49,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "G1.prompts": _R("what a model says asks of a reader whatever it was shown asked", "G1"),
     "G1.tenants": _R("nothing crosses from one tenant to another", "G1"),
     "G1.audit": _R("the audit tells metadata, never text", "G1"),
+    "G1.oracle": _R("everybody sees exactly what a plain model of the rules says", "G1"),
     # G2 revocation is linearizable
     "G2.revoke": _R(
         "after `revoke` has returned, no later call is decided on the old policy", "G2"

@@ -1,0 +1,431 @@
+"""What callers ask in a simulated history, and what the model says must become of it.
+
+Each kind of call has a plan: looked up in the model when the call takes its snapshot, again when it
+takes its writer's lock; what it changes, changes when it has committed.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from hindsight_ray.core.digest import derived_uuid, memory_uuid
+from hindsight_ray.domain import commands as c
+from tests.simulation.model import Course, Kept, Model, Row, Who
+
+Said = tuple[str, Any]  # `ok` or an error's name, and what is compared of the answer
+Effect = Callable[[], None]
+Plan = tuple[Said, Effect | None]
+Receipts = dict[tuple[str, str, str], Said]
+
+LIMIT = 100  # hits that one search can give
+
+
+def _no(error: str) -> Plan:
+    return (error, None), None
+
+
+@dataclass
+class Asked:
+    """One call under way: whose, what, and what is expected of it by now."""
+
+    model: Model
+    receipts: Receipts
+    who: Who
+    token: str
+    command: c.Command
+    seconds: Callable[[Any], float | None]
+    expected: Said | None = None
+    shown: tuple[str, ...] = ()
+    _units: int = 0
+    _planned: int = 0
+    _effect: Effect | None = None
+    _final: bool = False
+    _runs: list[str] = field(default_factory=list)
+
+    # What the parked ports tell
+
+    def begun(self) -> int:
+        self._units += 1
+        return self._units
+
+    def snapshot(self, unit: int, *, write: bool) -> None:
+        if self._final:
+            return
+        self._planned = unit
+        if not self.model.good(self.who):
+            self.expected, self._effect = _no("InvalidTicket")
+        else:
+            plan = getattr(self, f"_{type(self.command).__name__.lower()}")
+            self.expected, self._effect = plan(self.command, write)
+        known = self.expected is not None and self.expected[0] != "ok"
+        self._final = known or self._effect is None
+
+    def committed(self, unit: int) -> None:
+        if unit == self._planned and self._effect is not None:
+            self._effect()
+            self._effect, self._final = None, True
+
+    # What it was answered
+
+    def check(self, answer: Any, error: str | None) -> None:
+        """Compare the answer with what was expected; raises `AssertionError`."""
+        if self.expected is None:
+            self.expected = _no("InvalidTicket")[0] if not self.model.good(self.who) else None
+        said = ("ok", None) if error is None else (error, None)
+        assert self.expected is not None, f"{self.about} never looked: {said}"
+        assert said[0] == self.expected[0], f"{self.about}: {said[0]}, expected {self.expected}"
+        if error is not None:
+            return
+        match self.command:
+            case c.Search():
+                self._check_hits(answer)
+            case c.Get() | c.History() | c.Explain():
+                self.model.show(
+                    self.who, self._runs, [self.command.memory_id],
+                    ever=isinstance(self.command, c.History),
+                )  # fmt: skip
+            case c.Write() | c.Update() | c.Forget() | c.Promote():
+                told = (answer.result, tuple(answer.ids))
+                assert told == self.expected[1], f"{self.about}: {told}, not {self.expected}"
+            case c.JoinRun():
+                bare = answer.goal.startswith("(")
+                assert bare != self.expected[1], f"{self.about}: goal shown is {not bare}"
+            case _:
+                pass
+
+    @property
+    def about(self) -> str:
+        who = self.who
+        return f"{who.principal} for {who.acting} in {who.tenant}: {self.command!r}"
+
+    def _check_hits(self, answer: Any) -> None:
+        model, who = self.model, self.who
+        expected: frozenset[str] = self.expected[1] if self.expected else frozenset()
+        ids = [str(hit.memory.id) for hit in answer.hits]
+        assert set(ids) <= expected, f"{self.about} found {set(ids) - expected} beyond"
+        one_each = {name for name in expected if self._one_each(name)}
+        authors = {model.memories[name].author for name in one_each}
+        if len(expected) <= LIMIT:
+            assert expected - one_each <= set(ids), f"{self.about} missed {expected - set(ids)}"
+            heard = [model.memories[name].author for name in ids if name in one_each]
+            assert sorted(heard) == sorted(authors), f"{self.about} heard {heard} of {authors}"
+            assert len(ids) + answer.hidden_by_author_limit == len(expected), self.about
+        model.show(who, self._runs, ids, ever=False)
+
+    def _one_each(self, name: str) -> bool:
+        one = self.model.memories[name]
+        return one.reviewed is None and one.scope not in (self.who.principal, self.who.acting)
+
+    # Plans
+
+    def _search(self, command: c.Search, write: bool) -> Plan:
+        model = self.model
+        if command.run_id is not None and not (
+            command.run_id in model.open_runs(self.who)
+            or model.takes_part(self.who, command.run_id)
+        ):
+            return _no("NotFound")
+        named = [] if command.run_id is None else [str(command.run_id)]
+        self._runs = list(dict.fromkeys([*named, *model.open_runs(self.who)]))
+        statuses = command.statuses or ("active", "outdated")
+        seen = {
+            name for name in model.visible(self.who)
+            if model.memories[name].status in statuses
+            and (command.scopes is None or model.memories[name].scope in command.scopes)
+        }  # fmt: skip
+        return ("ok", frozenset(seen)), None
+
+    def _by_id(self, command: c.Get | c.History | c.Explain, write: bool) -> Plan:
+        self._runs = [] if isinstance(command, c.Explain) else self.model.open_runs(self.who)
+        if not self.model.sees(self.who, command.memory_id):
+            return _no("NotFound")
+        return ("ok", None), None
+
+    _get = _history = _explain = _by_id
+
+    def _write(self, command: c.Write, write: bool) -> Plan:
+        model, who = self.model, self.who
+        scope = command.scope or who.acting or who.principal
+        if not model.may(who, "write", scope):
+            return _no("AccessDenied")
+        if command.run_id is not None and not (
+            command.run_id in model.open_runs(who) or model.takes_part(who, command.run_id)
+        ):
+            return _no("NotFound")
+        taken = model.inherited(who)
+        if command.run_id is not None:
+            more = model.offered.get((str(command.run_id), who.name))
+            if more is not None:
+                taken.audience |= more.audience
+                taken.labels |= more.labels
+                taken.untrusted |= more.untrusted
+        operator = model.may(who, "administer", "global")
+        outside = taken.untrusted or (
+            command.source == "tool" and not operator and who.agent is not None
+        )
+        status = "active" if command.confidence >= 0.6 else "pending"
+        new = Kept(
+            tenant=who.tenant,
+            scope=scope,
+            audience=frozenset({scope, *([who.acting] if who.acting else []), *taken.audience}),
+            labels=frozenset({*command.labels, *taken.labels}),
+            content=command.content,
+            status="quarantined" if outside and model.set_apart(who, scope) else status,
+            trusted=not outside,
+            expires=self.seconds(command.expires_at),
+            author=f"agent:{who.agent}" if who.agent else f"user:{who.user}",
+            ever_untrusted=outside,
+        )
+        return self._kept("write", command.command_id, new, told_reader=True)
+
+    def _promote(self, command: c.Promote, write: bool) -> Plan:
+        model, who = self.model, self.who
+        if not model.may(who, "promote", command.scope):
+            return _no("AccessDenied")
+        if not model.sees(who, command.memory_id):
+            return _no("NotFound")
+        old = model.memories[command.memory_id]
+        new = Kept(
+            tenant=who.tenant,
+            scope=command.scope,
+            audience=frozenset({command.scope}),
+            labels=old.labels,
+            content=old.content,
+            status="active",
+            trusted=True,
+            expires=old.expires,
+            author=old.author if old.author.startswith("agent:") else "user:None",
+            reviewed=who.principal,
+            dated=old.dated,
+        )
+        return self._kept("promote", command.command_id, new, told_reader=False)
+
+    def _kept(self, verb: str, command_id: str, new: Kept, *, told_reader: bool) -> Plan:
+        model, who = self.model, self.who
+        own = str(memory_uuid(who.tenant, who.principal, verb, command_id))
+        reads = model.reads(who, new.audience, new.labels)
+        key = (who.tenant, who.principal, command_id)
+        done = self.receipts.get(key)
+        if done is not None:
+            return done if reads or not told_reader else ("ok", ("stored", (own,))), None
+        twin = model.twin(new) if reads else None
+        if twin is None:
+            result = "stored" if new.status == "active" else "pending"
+            real: Said = ("ok", (result, (own,)))
+
+            def effect() -> None:
+                model.memories[own] = new
+
+        else:
+            old = model.memories[twin]
+            longer = old.expires is not None and (new.expires is None or new.expires > old.expires)
+            accepts = new.reviewed is not None and old.reviewed is None
+            touched = (longer or accepts) and model.may_touch(new, old)
+            real = ("ok", ("merged" if touched else "duplicate", (twin,)))
+
+            def effect() -> None:
+                if touched and longer:
+                    old.expires = new.expires
+                if touched and accepts:
+                    old.reviewed, old.trusted = new.reviewed, True
+
+        told = real if reads or not told_reader else ("ok", ("stored", (own,)))
+        return told, self._once(key, real, effect)
+
+    def _once(self, key: tuple[str, str, str], said: Said, effect: Effect) -> Effect:
+        def both() -> None:
+            self.receipts[key] = said
+            effect()
+
+        return both
+
+    def _update(self, command: c.Update, write: bool) -> Plan:
+        model, who = self.model, self.who
+        if not model.sees(who, command.memory_id):
+            return _no("NotFound")
+        old = model.memories[command.memory_id]
+        if not model.may(who, "write", old.scope):
+            return _no("AccessDenied")
+        key = (who.tenant, who.principal, command.command_id)
+        if key in self.receipts:
+            return self.receipts[key], None
+        taken = model.inherited(who)
+        needed = {old.scope, *([who.acting] if who.acting else []), *taken.audience}
+        launders = not (needed <= old.audience and taken.labels <= old.labels)
+        if write and command.content is not None and launders:
+            return _no("AccessDenied")
+        status = old.status
+        if command.content is not None and taken.untrusted and model.set_apart(who, old.scope):
+            status = "quarantined"
+
+        def effect() -> None:
+            old.status = status
+            if command.content is not None:
+                old.content, old.reviewed = command.content, None
+                old.trusted = not taken.untrusted
+                old.ever_untrusted |= taken.untrusted
+                old.author = f"agent:{who.agent}" if who.agent else f"user:{who.user}"
+
+        result = "pending" if status == "quarantined" else "stored"
+        said: Said = ("ok", (result, (str(command.memory_id),)))
+        return said, self._once(key, said, effect)
+
+    def _forget(self, command: c.Forget, write: bool) -> Plan:
+        model, who = self.model, self.who
+        key = (who.tenant, who.principal, command.command_id)
+        old = model.memories.get(command.memory_id)
+        done = self.receipts.get(key)
+        if done is not None and old is not None:
+            if not model.reads(who, old.audience, old.labels):
+                return _no("NotFound")
+            return (done if model.may(who, "forget", old.scope) else ("AccessDenied", None)), None
+        if old is None or not model.sees(who, command.memory_id):
+            return _no("NotFound")
+        if not model.may(who, "forget", old.scope):
+            return _no("AccessDenied")
+
+        def effect() -> None:
+            old.gone = True
+
+        said: Said = ("ok", ("forgotten", (str(command.memory_id),)))
+        return said, self._once(key, said, effect)
+
+    def _share(self, command: c.Share, write: bool) -> Plan:
+        model, who = self.model, self.who
+        until = self.seconds(command.until)
+        if not model.may(who, "share", command.scope):
+            return _no("AccessDenied")
+        if not all(model.may_give(who, one, command.scope, until) for one in command.actions):
+            return _no("AccessDenied")
+        key = (who.tenant, who.principal, command.command_id)
+        if key in self.receipts:
+            return self.receipts[key], None
+        if until is not None and until <= model.now:
+            return _no("InvalidInput")
+        rows = self._rows(command, command.actions, until)
+        said: Said = ("ok", None)
+        return said, self._once(key, said, lambda: model.grant(rows))
+
+    def _rows(self, command: c.Share, actions: Iterable[str], until: float | None) -> list[Row]:
+        who = self.who
+        return [
+            Row(command.to, who.tenant, command.scope, action, until=until, grantor=who.principal)
+            for action in dict.fromkeys(actions)
+        ]
+
+    def _revoke(self, command: c.Revoke, write: bool) -> Plan:
+        model, who = self.model, self.who
+        anyones = model.may(who, "administer", "global")
+        if not anyones and not model.may(who, "share", command.scope):
+            return _no("AccessDenied")
+        key = (who.tenant, who.principal, command.command_id)
+        if key in self.receipts:
+            return self.receipts[key], None
+        going = [
+            rule for rule in model.grants
+            if (rule.tenant, rule.object, rule.subject) == (who.tenant, command.scope, command.to)
+            and (anyones or rule.grantor == who.principal)
+            and (command.actions is None or rule.action in command.actions)
+        ]  # fmt: skip
+
+        def effect() -> None:
+            if going:
+                model.revoke(who.tenant, str(command.scope), going)
+
+        said: Said = ("ok", None)
+        return said, self._once(key, said, effect)
+
+    # Runs
+
+    def _startrun(self, command: c.StartRun, write: bool) -> Plan:
+        model, who, scope = self.model, self.who, str(command.scope)
+        if not model.may(who, "write", scope):
+            return _no("AccessDenied")
+        name = derived_uuid("run", who.tenant, who.principal, command.command_id)
+
+        def effect() -> None:
+            model.runs[name] = Course(
+                tenant=who.tenant,
+                scope=scope,
+                audience={scope, *([who.acting] if who.acting else [])},
+                members={(who.agent, who.user)},
+                entered={(who.name, who.sitting)},
+            )
+
+        return ("ok", None), effect
+
+    def _joinrun(self, command: c.JoinRun, write: bool) -> Plan:
+        model, who = self.model, self.who
+        if not model.writes_run(who, command.run_id):
+            return _no("NotFound")
+        run = model.runs[command.run_id]
+        if run.closed:
+            return _no("RunClosed")
+        audience = run.audience.union([who.acting] if who.acting else [])
+        reads = model.reads(who, audience, ())
+
+        def effect() -> None:
+            run.audience |= audience
+            run.members.add((who.agent, who.user))
+            run.entered.add((who.name, who.sitting))
+
+        return ("ok", reads), effect
+
+    def _closerun(self, command: c.CloseRun, write: bool) -> Plan:
+        if not self.model.takes_part(self.who, command.run_id):
+            return _no("NotFound")
+
+        def effect() -> None:
+            self.model.runs[command.run_id].closed = True
+
+        return ("ok", None), effect
+
+    def _recordevents(self, command: c.RecordEvents, write: bool) -> Plan:
+        model, who = self.model, self.who
+        if not model.takes_part(who, command.run_id):
+            return _no("NotFound")
+        run = model.runs[command.run_id]
+        if run.closed:
+            return _no("RunClosed")
+        return ("ok", None), lambda: run.said_by.extend(who.name for _ in command.events)
+
+    def _readrun(self, command: c.ReadRun, write: bool) -> Plan:
+        run = self.model.runs.get(command.run_id)
+        known = run is not None and run.tenant == self.who.tenant
+        if not known or run is None or not self.model.reads(self.who, run.audience, ()):
+            return _no("NotFound")
+        return ("ok", None), None
+
+    def _reviewrun(self, command: c.ReviewRun, write: bool) -> Plan:
+        run = self.model.runs.get(command.run_id)
+        if run is None or run.tenant != self.who.tenant:
+            return _no("NotFound")
+        if not self.model.may(self.who, "review", run.scope):
+            return _no("NotFound")
+        return ("ok", None), None
+
+    def episode(self, name: str) -> Kept | None:
+        """The dated record that reviewing this run now leaves; None if it has been reviewed so."""
+        model, run = self.model, self.model.runs[name]
+        if not run.said_by or (once := (str(run.closed), len(run.said_by))) in run.reviewed:
+            return None
+        run.reviewed.add(once)
+        shown = [
+            model.offered[name, one] for one in set(run.said_by) if (name, one) in model.offered
+        ]
+        agents = {f"agent:{agent}" for agent, _ in run.members if agent}
+        from_others = run.audience.union(*(one.audience for one in shown)) - agents
+        untrusted = any(one.untrusted for one in shown)
+        return Kept(
+            tenant=run.tenant,
+            scope=run.scope,
+            audience=frozenset({run.scope, *from_others}),
+            labels=frozenset[str]().union(*(one.labels for one in shown)),
+            content=f"episode of {name} {once}",
+            status="quarantined" if untrusted else "active",
+            trusted=not untrusted,
+            expires=None,
+            author="agent:reviewer",
+            dated=True,
+            ever_untrusted=untrusted,
+        )

@@ -1,0 +1,317 @@
+"""What anybody may see, said again in plain dictionaries: the oracle of the simulation.
+
+Knows nothing of the package: rules are rows of text, memories are dictionaries' values, and every
+question is answered by looking at all of them. Slow, short, and meant to be read against the
+README's table of who sees what.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+CARRIED = {"read", "write", "forget", "review"}  # what an agent may do because of its user
+OUTSIDE = "tool"
+
+
+@dataclass(frozen=True)
+class Who:
+    """A ticket: whose it is, until when (seconds), and what it is narrowed to."""
+
+    tenant: str
+    agent: str | None
+    user: str | None
+    session: str | None
+    ticket: str
+    ends: float
+    scopes: frozenset[str] | None = None
+    actions: frozenset[str] | None = None
+
+    @property
+    def principal(self) -> str:
+        return f"agent:{self.agent}" if self.agent else f"user:{self.user}"
+
+    @property
+    def acting(self) -> str | None:
+        return f"user:{self.user}" if self.agent and self.user else None
+
+    @property
+    def name(self) -> str:
+        return self.agent or self.user or ""
+
+    @property
+    def sitting(self) -> str:
+        return self.session or f" {self.user or ''}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A rule; with a grantor, something that was shared. `until` in seconds."""
+
+    subject: str
+    tenant: str
+    object: str
+    action: str
+    effect: str = "allow"
+    until: float | None = None
+    grantor: str | None = None
+
+
+@dataclass
+class Kept:
+    """A memory as it stands."""
+
+    tenant: str
+    scope: str
+    audience: frozenset[str]
+    labels: frozenset[str]
+    content: str
+    status: str
+    trusted: bool
+    expires: float | None
+    author: str
+    reviewed: str | None = None
+    dated: bool = False  # an episode: never taken for another
+    gone: bool = False
+    ever_untrusted: bool = False
+
+
+@dataclass
+class Offered:
+    """What an agent was shown in a run."""
+
+    audience: set[str] = field(default_factory=set)
+    labels: set[str] = field(default_factory=set)
+    untrusted: bool = False
+
+
+@dataclass
+class Course:
+    """A run."""
+
+    tenant: str
+    scope: str
+    audience: set[str]
+    members: set[tuple[str | None, str | None]]
+    entered: set[tuple[str, str]]
+    closed: bool = False
+    said_by: list[str] = field(default_factory=list)
+    reviewed: set[tuple[str, int]] = field(default_factory=set)
+
+
+class Model:
+    """All of it, at one moment."""
+
+    def __init__(self, policy: str) -> None:
+        self.now = 0.0
+        self.rules: list[Row] = []
+        self.roles: list[tuple[str, str, str]] = []
+        self.grants: list[Row] = []
+        self.ended: set[tuple[str, str]] = set()
+        self.memories: dict[str, Kept] = {}
+        self.runs: dict[str, Course] = {}
+        self.offered: dict[tuple[str, str], Offered] = {}
+        for line in policy.splitlines():
+            cells = [cell.strip() for cell in line.split(",")]
+            if cells[0] == "p":
+                subject, tenant, target, action, effect = cells[1:6]
+                self.rules.append(Row(subject, tenant, target, action, effect))
+            elif cells[0] == "g":
+                self.roles.append((cells[1], cells[2], cells[3]))
+
+    # Who may do what
+
+    def good(self, who: Who) -> bool:
+        return who.ends > self.now and (who.tenant, who.ticket) not in self.ended
+
+    def may(self, who: Who, action: str, scope: str) -> bool:
+        subjects = self._subjects(who)
+        found = [r for r in self._rows(who, action, scope) if r.subject in subjects]
+        if any(rule.effect == "deny" for rule in found):
+            return False
+        if who.actions is not None and action not in who.actions:
+            return False
+        if who.scopes is not None and scope not in who.scopes:
+            return False
+        return any(subjects[rule.subject] or action in CARRIED for rule in found)
+
+    def held_until(self, who: Who, action: str, scope: str) -> float | None:
+        """How long the ticket's own principal holds the action; None if it does not."""
+        if not self.may(who, action, scope):
+            return None
+        subjects = self._subjects(who)
+        ends = [
+            float("inf") if rule.until is None else rule.until
+            for rule in self._rows(who, action, scope)
+            if subjects.get(rule.subject)
+            and rule.effect == "allow"
+            and not (who.acting and rule.object == "user:{acting}")
+        ]
+        return max(ends, default=None)
+
+    def may_give(self, who: Who, action: str, scope: str, until: float | None) -> bool:
+        lasting = float("inf") if until is None else until
+        held = [self.held_until(who, needed, scope) for needed in ("share", action)]
+        return all(end is not None and lasting <= end for end in held)
+
+    def only_by_grant(self, who: Who, scope: str) -> bool:
+        subjects = self._subjects(who)
+        return self.may(who, "read", scope) and not any(
+            rule.grantor is None and rule.effect == "allow" and rule.subject in subjects
+            for rule in self._rows(who, "read", scope)
+        )
+
+    def _subjects(self, who: Who) -> dict[str, bool]:
+        """Every name that counts for the caller, and whether as its own."""
+        found: dict[str, bool] = {}
+        sides = [(who.user, "user", not who.agent), (who.agent, "agent", True)]
+        for name, kind, own in sides:
+            waiting = [f"{kind}:{name}", f"role:{kind}"] if name else []
+            while waiting:
+                one = waiting.pop()
+                if found.get(one) is None or (own and not found[one]):
+                    found[one] = own
+                    waiting += [
+                        role for member, role, where in self.roles
+                        if member == one and where in (who.tenant, "*")
+                    ]  # fmt: skip
+        return found
+
+    def _rows(self, who: Who, action: str, target: str) -> list[Row]:
+        kind = target.partition(":")[0]
+        objects = {target, f"{kind}:*"}
+        if target == f"agent:{who.agent}":
+            objects.add("agent:{self}")
+        if target == f"user:{who.user}":
+            objects.add("user:{acting}")
+        return [
+            rule for rule in (*self.rules, *self.grants)
+            if rule.action == action and rule.object in objects
+            and rule.tenant in (who.tenant, "*")
+            and (rule.until is None or rule.until > self.now)
+        ]  # fmt: skip
+
+    # What they see
+
+    def reads(self, who: Who, audience: Iterable[str], labels: Iterable[str]) -> bool:
+        if not all(self.may(who, "read", scope) for scope in audience):
+            return False
+        return not any(self.hides(who, label) for label in labels)
+
+    def hides(self, who: Who, label: str) -> bool:
+        subjects = self._subjects(who)
+        return any(
+            rule.object == f"label:{label}" and rule.effect == "deny"
+            and rule.subject in subjects and rule.tenant in (who.tenant, "*")
+            for rule in self.rules
+        )  # fmt: skip
+
+    def sees(self, who: Who, name: str) -> bool:
+        one = self.memories.get(name)
+        if one is None or one.gone or one.tenant != who.tenant or not self.good(who):
+            return False
+        if one.expires is not None and one.expires <= self.now:
+            return False
+        if not self.reads(who, one.audience, one.labels):
+            return False
+        doubtful = not one.trusted and one.reviewed is None and self.only_by_grant(who, one.scope)
+        if one.status == "active" and not doubtful:
+            return True
+        return self.may(who, "review", one.scope)
+
+    def visible(self, who: Who) -> set[str]:
+        """Every memory that the caller sees; scopes are looked up once each."""
+        read = {one.audience for one in self.memories.values() if one.tenant == who.tenant}
+        scopes = {scope for scope in frozenset[str]().union(*read) if self.may(who, "read", scope)}
+        return {
+            name for name, one in self.memories.items()
+            if one.tenant == who.tenant and one.audience <= scopes and self.sees(who, name)
+        }  # fmt: skip
+
+    # Runs
+
+    def open_runs(self, who: Who) -> list[str]:
+        return [
+            name for name, run in self.runs.items()
+            if run.tenant == who.tenant and not run.closed
+            and (who.name, who.sitting) in run.entered
+        ]  # fmt: skip
+
+    def writes_run(self, who: Who, name: str) -> bool:
+        run = self.runs.get(name)
+        return run is not None and run.tenant == who.tenant and self.may(who, "write", run.scope)
+
+    def takes_part(self, who: Who, name: str) -> bool:
+        return self.writes_run(who, name) and (who.agent, who.user) in self.runs[name].members
+
+    def inherited(self, who: Who) -> Offered:
+        found = Offered()
+        for run in self.open_runs(who):
+            one = self.offered.get((run, who.name), Offered())
+            found.audience |= one.audience
+            found.labels |= one.labels
+            found.untrusted |= one.untrusted
+        return found
+
+    def show(self, who: Who, runs: Sequence[str], names: Iterable[str], *, ever: bool) -> None:
+        """Note that these memories were shown in these runs; `ever` with their earlier texts."""
+        for name in names:
+            one = self.memories[name]
+            for run in runs:
+                known = self.offered.setdefault((run, who.name), Offered())
+                known.audience |= one.audience
+                known.labels |= one.labels
+                known.untrusted |= one.ever_untrusted if ever else not one.trusted
+
+    # What a change does
+
+    def set_apart(self, who: Who, scope: str) -> bool:
+        if scope == "global" or scope not in (who.principal, who.acting):
+            return True
+        return any(
+            rule.object == scope and rule.tenant == who.tenant and rule.action == "read"
+            and (rule.until is None or rule.until > self.now)
+            for rule in self.grants
+        )  # fmt: skip
+
+    def twin(self, new: Kept) -> str | None:
+        """The record of the same words that a new one is taken for."""
+        if new.dated:
+            return None
+        found = [
+            name for name, one in self.memories.items()
+            if one.tenant == new.tenant and one.scope == new.scope and one.content == new.content
+            and not one.gone and not one.dated and one.status in ("active", new.status)
+            and (one.expires is None or one.expires > self.now)
+            and one.audience <= new.audience and one.labels <= new.labels
+        ]  # fmt: skip
+        return min(found, default=None)
+
+    def may_touch(self, new: Kept, old: Kept) -> bool:
+        if (old.trusted or old.reviewed) and not new.trusted:
+            return False
+        if new.status == "quarantined" and old.status != "quarantined":
+            return False
+        return new.audience == old.audience and new.labels == old.labels
+
+    def revoke(self, tenant: str, scope: str, going: Sequence[Row]) -> None:
+        """Take these away, and on this scope whatever nobody with the right gives any more."""
+        here = [r for r in self.grants if r.tenant == tenant and r.object == scope]
+        left = [rule for rule in here if rule not in going]
+        self.grants = [rule for rule in self.grants if rule not in here]
+        waiting = left
+        while waiting:
+            fit = [r for r in waiting if self.may_give(_giver(r), r.action, scope, r.until)]
+            if not fit:
+                break
+            self.grants += fit
+            waiting = [rule for rule in waiting if rule not in fit]
+
+    def grant(self, rows: Sequence[Row]) -> None:
+        newer = {replace(row, until=None) for row in rows}
+        self.grants = [r for r in self.grants if replace(r, until=None) not in newer]
+        self.grants += rows
+
+
+def _giver(rule: Row) -> Who:
+    kind, _, name = (rule.grantor or "").partition(":")
+    agent, user = (name, None) if kind == "agent" else (None, name)
+    return Who(rule.tenant, agent, user, None, "", float("inf"))
