@@ -150,6 +150,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "credit.resumed": _R("a killed game goes on where it was and ends the same", _CREDIT),
     "credit.submitted": _R("credit is checked against the record and kept for reviewers", _CREDIT),
     "credit.spectrum": _R("comparable runs rank decisions and weigh memories", _CREDIT),
+    "credit.workers": _R("credit is the same for any number of workers, whoever dies", _CREDIT),
     "credit.utility": _R("opinion and structure move no memory's utility", _CREDIT),
     # Looking after the policy
     "policy.who": _R("`policy who` lists every kind of caller that sees a scope, and why", "G6"),

@@ -6,12 +6,11 @@ from typing import Any, TypeVar
 
 import ray
 
+from hindsight_ray.adapters.tasks.local import chunk_size, run_chunk
 from hindsight_ray.ports import Done
 
 T = TypeVar("T")
 _ray: Any = ray  # typed in part only
-_CHUNKS_PER_WORKER = 8
-_CHUNK_MAX = 64
 
 
 class RayTasks:
@@ -32,7 +31,7 @@ class RayTasks:
         if not inputs:
             return []
         workers = self._workers or max(1, int(_ray.cluster_resources().get("CPU", 1)))
-        size = max(1, min(_CHUNK_MAX, len(inputs) // (workers * _CHUNKS_PER_WORKER)))
+        size = chunk_size(len(inputs), workers)
         sent = _ray.put(job)
         room = asyncio.Semaphore(workers)
         results: dict[int, T] = {}
@@ -56,4 +55,4 @@ class RayTasks:
 
 @_ray.remote(num_cpus=1, max_retries=3, retry_exceptions=False)
 def _chunk(job: Callable[[Any], Any], chunk: Sequence[Any]) -> list[Any]:
-    return [job(one) for one in chunk]
+    return run_chunk(job, chunk)
