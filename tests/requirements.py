@@ -254,6 +254,13 @@ REQUIREMENTS: dict[str, Requirement] = {
         "hindsight_ray/entry/mcp_server.py",
     ),
     "demo": _R("the demo's second session does better, by the figures of its own runs", "examples"),
+    # model judges and stages
+    "judge.strategies": _R("a model is asked all at once, step by step or by halving", _CREDIT),
+    "judge.exact": _R("a judge's answer counts only if it names a shown decision in full", _CREDIT),
+    "judge.opinion": _R("what a judge says is opinion, says so, and is kept nowhere", _CREDIT),
+    "judge.access": _R("a judge is shown only what whoever asks may read", _CREDIT),
+    "staged.shortlist": _R("stages replay the most suspect decisions first", _CREDIT),
+    "staged.budget": _R("all replays of all stages stay within one budget", _CREDIT),
     # reports
     "report.figure": _R(
         "a figure shows decisions in time, coloured by credit, and what caused what", _REPORT

@@ -137,13 +137,16 @@ class Memory(AccessCalls):
     ) -> Attribution:
         """Share a run's outcome among what led to it.
 
-        `provenance`, `blame` and `spectrum` read what was recorded. `shapley`, `banzhaf`, `owen`
-        and `ablation` replay the run in its `environment`; `client/replaying.py` names the options.
+        `provenance`, `blame`, `spectrum` read what was recorded; `judge` asks a model. `shapley`,
+        `banzhaf`, `owen` and `ablation` replay the run in its `environment`, `staged` replays its
+        suspects; `client/replaying.py` and `client/staged.py` name the options.
         """
-        if environment is None and method in ("provenance", "blame", "spectrum"):
+        if environment is None and method in ("provenance", "blame", "spectrum", "judge"):
             return await self._ask(c.Attribute, run_id=_run_id(run), method=method, **options)
-        from hindsight_ray.client import replaying  # noqa: PLC0415 - loads what few clients need
+        from hindsight_ray.client import replaying, staged  # noqa: PLC0415 - what few clients need
 
+        if method == staged.METHOD:
+            return await staged.staged(self._calls, _run_id(run), environment, **options)
         replay: Any = replaying.by_replay
         return await replay(self._calls, _run_id(run), method, environment, **options)
 

@@ -90,7 +90,37 @@ class WindowAnswer(Shape):
     summary: str = Field(min_length=1, max_length=2_000)
 
 
+class CulpritAnswer(Shape):
+    """The decisions that decided a failure, the most likely first; none if that is not shown."""
+
+    events: list[str] = Field(default_factory=list, max_length=ITEMS_MAX)
+    reason: str = Field(default="", max_length=_TEXT)
+
+
+class StepAnswer(Shape):
+    """Whether one decision decided a failure."""
+
+    decisive: bool
+    reason: str = Field(default="", max_length=_TEXT)
+
+
+class HalfAnswer(Shape):
+    """In which of two groups of decisions the one that decided a failure is."""
+
+    half: Literal["first", "second", "neither"]
+    reason: str = Field(default="", max_length=_TEXT)
+
+
 SHAPES: dict[str, type[Shape]] = {
     shape.__name__: shape
-    for shape in (ReviewAnswer, ExtractAnswer, JudgeAnswer, MoodAnswer, WindowAnswer)
+    for shape in (
+        ReviewAnswer,
+        ExtractAnswer,
+        JudgeAnswer,
+        MoodAnswer,
+        WindowAnswer,
+        CulpritAnswer,
+        StepAnswer,
+        HalfAnswer,
+    )  # fmt: skip
 }

@@ -13,7 +13,9 @@ from hindsight_ray.domain.ids import RunId
 from hindsight_ray.domain.text import Line, Moment, Short, Summary
 
 Slot = Literal["strong", "weak"]
-PromptName = Literal["review", "extract", "judge", "mood", "window"]
+PromptName = Literal[
+    "review", "extract", "judge", "mood", "window", "culprit", "culprit_step", "culprit_half",
+]  # fmt: skip
 Failure = Literal[
     "timeout", "unreachable", "rate limited", "refused key", "no such model", "too long",
     "rejected", "empty", "cut", "refusal", "unparsable", "echoed schema", "unfit", "budget",

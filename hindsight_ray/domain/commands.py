@@ -248,12 +248,14 @@ class RetryReviews(Command):
 class Attribute(Command):
     """Share a run's outcome among what led to it, or say what points at whom.
 
-    `provenance` and `blame` read the run's structure, `spectrum` compares runs of the same task.
+    `provenance` and `blame` read the run's structure, `spectrum` compares runs of the same task,
+    `judge` asks a model for its opinion.
     """
 
     run_id: RunId
-    method: Literal["provenance", "blame", "spectrum"] = "provenance"
+    method: Literal["provenance", "blame", "spectrum", "judge"] = "provenance"
     formula: Literal["ochiai", "tarantula", "dstar"] = "ochiai"  # of a spectrum
+    strategy: Literal["all at once", "step by step", "binary search"] = "all at once"  # of a judge
 
 
 class ReadForReplay(Command):

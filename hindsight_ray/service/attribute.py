@@ -12,6 +12,7 @@ from hindsight_ray.domain.commands import Attribute
 from hindsight_ray.domain.credit import Attribution
 from hindsight_ray.service.admit import admit
 from hindsight_ray.service.compare import compare
+from hindsight_ray.service.judged import judge
 from hindsight_ray.service.texts import readable_texts, shown
 from hindsight_ray.service.trajectory import reviewable
 from hindsight_ray.service.world import World
@@ -21,6 +22,8 @@ async def attribute(world: World, caller: Caller, command: Attribute) -> Attribu
     """Credits that sum to the outcome or order who led to it, or an abstention with its reason."""
     if command.method == "spectrum":
         return await compare(world, caller, command)
+    if command.method == "judge":
+        return await judge(world, caller, command)
     async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller)
         trajectory = await reviewable(unit, admitted, command.run_id)

@@ -16,7 +16,7 @@ from hindsight_ray.entry.cli.asking import built, caller_memory, opened
 from hindsight_ray.entry.cli.options import Asked, command
 from hindsight_ray.errors import InvalidInput
 
-_HERE = ("provenance", "blame", "spectrum")  # found by asking; any other method was kept
+_HERE = ("provenance", "blame", "spectrum", "judge")  # found by asking; any other method was kept
 
 
 def add_to(app: typer.Typer) -> None:
@@ -35,11 +35,16 @@ async def attributed(
     method: Annotated[
         str,
         typer.Option(
-            help="`provenance`, `blame`, `spectrum`, or one by which credit was kept (`shapley`)."
+            help="`provenance`, `blame`, `spectrum`, `judge`, or one by which credit was kept, such"
+            " as `shapley`."
         ),
     ] = "provenance",
     formula: Annotated[
         str | None, typer.Option(help="Of a spectrum: `ochiai`, `tarantula` or `dstar`.")
+    ] = None,
+    strategy: Annotated[
+        str | None,
+        typer.Option(help="Of a judge: `all at once`, `step by step` or `binary search`."),
     ] = None,
     html: Annotated[
         pathlib.Path | None, typer.Option(metavar="FILE", help="Write a page with the figure.")
@@ -56,7 +61,7 @@ async def attributed(
     known = built(c.ReadCredits, {"run_id": run_id})
     question = None
     if method in _HERE:
-        fields = {"run_id": run_id, "method": method, "formula": formula}
+        fields = {"run_id": run_id, "method": method, "formula": formula, "strategy": strategy}
         question = built(c.Attribute, fields)
     asked.check_caller()
     async with opened(asked) as hindsight:
