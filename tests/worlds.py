@@ -138,7 +138,8 @@ async def world(
     `policy` is the name of a shipped profile or a policy's text; None leaves what is there. `store`
     is closed with the world. `wrap` puts something around the ledger.
     """
-    store = store or EmbeddedStore()
+    embedder = embedder or HashedEmbedder()
+    store = store or EmbeddedStore(embedder.space.model)
     chosen = settings or Settings(lock_wait_s=5.0)
     path.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - a test's own folder, once
     create_operator_key(path)
@@ -154,7 +155,7 @@ async def world(
         world=World(
             ledger=wrap(ledger),
             store=store,
-            embedder=embedder or HashedEmbedder(),
+            embedder=embedder,
             tickets=load_signer(path),
             policies=CasbinPolicies(shipped_text("model.conf")),
             clock=set_clock,

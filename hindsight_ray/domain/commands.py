@@ -44,6 +44,21 @@ from hindsight_ray.domain.text import (
     Short,
     Summary,
 )
+from hindsight_ray.domain.upkeep_commands import (
+    Archive,
+    Calibrate,
+    CloseProject,
+    DecidePending,
+    DrawSample,
+    ExportKnowledge,
+    JudgeSample,
+    ListPending,
+    Maintain,
+    ReadSamples,
+    ReadTiers,
+    Reembed,
+    Restore,
+)
 
 RESULTS_MAX = 100
 BATCH_EVENTS_MAX = 2_000
@@ -67,6 +82,23 @@ OF_ACCESS: tuple[type[Value], ...] = (
     Why,
     WhyAnswer,
     WhyOne,
+)
+
+# Likewise those of `upkeep_commands`.
+OF_UPKEEP: tuple[type[Value], ...] = (
+    Archive,
+    Calibrate,
+    CloseProject,
+    DecidePending,
+    DrawSample,
+    ExportKnowledge,
+    JudgeSample,
+    ListPending,
+    Maintain,
+    ReadSamples,
+    ReadTiers,
+    Reembed,
+    Restore,
 )
 
 

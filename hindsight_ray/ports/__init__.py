@@ -38,6 +38,7 @@ from hindsight_ray.ports.replaying import (
     TaskRunner,
 )
 from hindsight_ray.ports.stored import Intent, Placed, StoredObject, Vector
+from hindsight_ray.ports.upkeep import Text, UpkeepLog, VectorsBeside
 
 __all__ = [
     "Appended",
@@ -71,7 +72,10 @@ __all__ = [
     "RunLog",
     "StoredObject",
     "TaskRunner",
+    "Text",
     "Tickets",
     "Unit",
+    "UpkeepLog",
     "Vector",
+    "VectorsBeside",
 ]

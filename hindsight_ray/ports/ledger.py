@@ -29,6 +29,7 @@ from hindsight_ray.domain.run import Annotation, Run, WorkingState
 from hindsight_ray.ports.asking import AskingLog
 from hindsight_ray.ports.credits import CreditLog, OutcomeLog
 from hindsight_ray.ports.stored import Intent, Vector
+from hindsight_ray.ports.upkeep import UpkeepLog, VectorsBeside
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,6 +375,8 @@ class Unit(Protocol):
     intents: IntentLog
     spaces: EmbeddingSpaces
     asking: AskingLog
+    upkeep: UpkeepLog
+    beside: VectorsBeside
 
     def step(self) -> AbstractAsyncContextManager[None]:
         """A part of a writing unit (a savepoint): left by an exception, it alone is undone."""

@@ -18,7 +18,7 @@ from hindsight_ray.domain.commands import Search, SearchMany
 from hindsight_ray.domain.memory import Memory, MemoryStatistics, Status
 from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.domain.scope import scope_class
-from hindsight_ray.errors import ModelFailed, Unavailable
+from hindsight_ray.errors import ModelFailed, SpaceMismatch, Unavailable
 from hindsight_ray.ports import Unit, Vector
 from hindsight_ray.service import offered
 from hindsight_ray.service.admit import Admitted, admit, row_filter
@@ -176,13 +176,14 @@ async def _candidates(
 
 
 async def _nearest(world: World, unit: Unit, question: _Question) -> dict[str, float] | None:
-    """Similarity by id, nearest first; None without the question's vector or the store."""
+    """Similarity by id, nearest first; None without the question's vector, the store,
+    or the space that the question was embedded in."""
     if question.vector is None:
         return None
     limit = world.settings.vector_limit
     try:
         near = await world.store.nearest(unit, question.rows, question.vector, limit=limit)
-    except Unavailable:
+    except (SpaceMismatch, Unavailable):
         return None
     return {row.ref.id: row.similarity for row in near}
 

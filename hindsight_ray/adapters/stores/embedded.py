@@ -10,13 +10,14 @@ import numpy as np
 from sqlalchemy.engine import Connection
 
 from hindsight_ray.adapters.ledger.sql.columns import Ints, View
+from hindsight_ray.adapters.ledger.sql.keys import pinned_space
 from hindsight_ray.adapters.ledger.sql.ledger import SqlUnit
 from hindsight_ray.adapters.ledger.sql.memories import unit_vector
 from hindsight_ray.adapters.ledger.sql.rows import KnownRows
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.rows import Near, RowFilter
-from hindsight_ray.errors import InvalidVector
+from hindsight_ray.errors import InvalidVector, SpaceMismatch
 from hindsight_ray.ports import Placed, StoredObject, Unit, Vector
 
 _ROUNDING = 1e-5  # more than the float32 products of one pair differ by, in whichever place
@@ -24,7 +25,13 @@ _GATHER_BELOW = 0.3  # share of rows under which copying them costs less than mu
 
 
 class EmbeddedStore:
-    """`MemoryStore` over the vectors in the ledger's database: it has nothing to be told."""
+    """`MemoryStore` over the vectors in the ledger's database: it has nothing to be told.
+
+    `model` is whose vectors it is asked about; None asks about whatever space there is.
+    """
+
+    def __init__(self, model: str | None = None) -> None:
+        self._model = model
 
     @property
     def shares_ledger(self) -> bool:
@@ -36,7 +43,10 @@ class EmbeddedStore:
     async def nearest(
         self, unit: Unit, row_filter: RowFilter, vector: Vector, *, limit: int
     ) -> Sequence[Near]:
-        """The nearest rows; equal similarities by memory id, whatever else the tenant holds."""
+        """The nearest rows; equal similarities by memory id, whatever else the tenant holds.
+
+        Raises `SpaceMismatch` once the home has been moved to another model: spaces never mix.
+        """
         if not isinstance(unit, SqlUnit):
             raise TypeError("the embedded store reads the file of the SQL ledger's own unit")
         asked = unit_vector(vector)
@@ -49,6 +59,7 @@ class EmbeddedStore:
             asked,
             limit=limit,
             private=unit.work.changed_memories,
+            model=self._model,
         )
 
     async def put(self, objects: Sequence[StoredObject]) -> None:
@@ -75,7 +86,16 @@ def _nearest(
     *,
     limit: int,
     private: bool,
+    model: str | None,
 ) -> list[Near]:
+    pinned = None if model is None else pinned_space(connection)
+    if pinned is not None and pinned[0] != model:
+        raise SpaceMismatch(
+            f"`embedding` {model!r} is not this home's any more, which is {pinned[0]!r}; open it"
+            " again",
+            pinned_model=pinned[0],
+            pinned_dimension=pinned[1],
+        )
     found: list[Near] = []
     for part in known.passing(connection, row_filter, private=private):
         dimension = part.view.matrix.shape[1]

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import bindparam, func, select, update
 from sqlalchemy.engine import Connection
 
 from hindsight_ray.adapters.ledger.sql import dialect
@@ -131,3 +131,12 @@ def pin_space(connection: Connection, model: str, dimension: int) -> None:
             pinned_model=pinned[0],
             pinned_dimension=pinned[1],
         )
+
+
+def move_space(connection: Connection, model: str, dimension: int) -> None:
+    """Pin the home to another space, whose vectors have taken the place of those before."""
+    if pinned_space(connection) is None:
+        pin_space(connection, model, dimension)
+        return
+    value = json.dumps([model, dimension])
+    connection.execute(update(facts).where(facts.c.name == _SPACE).values(value=value))

@@ -4,14 +4,15 @@ from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
-from sqlalchemy import select
+from sqlalchemy import inspect, select, update
 from sqlalchemy.engine import Connection
 
 from hindsight_ray import ports
-from hindsight_ray.adapters.ledger.sql import dialect
+from hindsight_ray.adapters.ledger.sql import dialect, migrations
 from hindsight_ray.adapters.ledger.sql.apart import MemoriesApart, SqlIntents
 from hindsight_ray.adapters.ledger.sql.asking import SqlAsking
 from hindsight_ray.adapters.ledger.sql.audit import Chains, SqlAudit
+from hindsight_ray.adapters.ledger.sql.beside import SqlBeside
 from hindsight_ray.adapters.ledger.sql.commands import SqlCommands, SqlRecalls
 from hindsight_ray.adapters.ledger.sql.connection import Lanes, Work
 from hindsight_ray.adapters.ledger.sql.credits import SqlCredits
@@ -22,8 +23,9 @@ from hindsight_ray.adapters.ledger.sql.policy import SqlPolicy
 from hindsight_ray.adapters.ledger.sql.postgres import Server
 from hindsight_ray.adapters.ledger.sql.rows import KnownRows
 from hindsight_ray.adapters.ledger.sql.runs import SqlRuns
-from hindsight_ray.adapters.ledger.sql.schema import SCHEMA_VERSION, facts, metadata
+from hindsight_ray.adapters.ledger.sql.schema import SCHEMA_OLDEST, SCHEMA_VERSION, facts, metadata
 from hindsight_ray.adapters.ledger.sql.stats import SqlStats
+from hindsight_ray.adapters.ledger.sql.upkeep import SqlUpkeep
 from hindsight_ray.errors import HomeInvalid
 
 READERS = 8  # connections of one process that read; one more writes
@@ -64,6 +66,8 @@ class SqlUnit:
         self.intents: ports.IntentLog = SqlIntents(work, opened)
         self.spaces: ports.EmbeddingSpaces = SqlSpaces(work)
         self.asking: ports.AskingLog = SqlAsking(work)
+        self.upkeep: ports.UpkeepLog = SqlUpkeep(work)
+        self.beside: ports.VectorsBeside = SqlBeside(work)
 
     def step(self) -> AbstractAsyncContextManager[None]:
         return self.work.step()
@@ -154,24 +158,58 @@ class SqlLedger:
 
 
 def _is_ready(connection: Connection) -> bool:
+    """Whether the tables are there, as this release has them."""
+    return _version(connection) == SCHEMA_VERSION
+
+
+def _version(connection: Connection) -> int:
+    """The version that the ledger is at, 0 where there is none yet. Raises `HomeInvalid`."""
     if not connection.dialect.has_table(connection, facts.name):
-        return False
-    version = connection.execute(
+        taken = set(inspect(connection).get_table_names()) & set(metadata.tables)
+        if taken:
+            raise _foreign(min(taken))
+        return 0
+    columns = inspect(connection).get_columns(facts.name)
+    if {one["name"] for one in columns} != set(facts.c.keys()):
+        raise _foreign(facts.name)
+    found = connection.execute(
         select(facts.c.value).where(facts.c.name == "schema")
     ).scalar_one_or_none()
-    if version is None:
-        return False
-    if int(version) > SCHEMA_VERSION:
+    if found is None or not found.isdigit():
+        raise _foreign(facts.name)
+    version = int(found)
+    if version > SCHEMA_VERSION:
         raise HomeInvalid(
             f"`ledger` was written by a newer release (schema {version}; this one knows"
             f" {SCHEMA_VERSION}); upgrade hindsight-ray",
-            schema=int(version),
+            schema=version,
         )
-    return True
+    if version < SCHEMA_OLDEST:
+        raise HomeInvalid(
+            f"`ledger` was written before the first release (schema {version}; the oldest that is"
+            f" brought up is {SCHEMA_OLDEST}); begin a new home",
+            schema=version,
+        )
+    return version
+
+
+def _foreign(table: str) -> HomeInvalid:
+    return HomeInvalid(
+        f"`ledger` is a database of something else: it has a table {table!r} that is not ours;"
+        " name another folder, database or schema",
+        table=table,
+    )
 
 
 def _make(connection: Connection) -> None:
-    if _is_ready(connection):  # somebody else has been faster
+    """Make the tables, or bring those of an older release up, in the transaction of the writer."""
+    version = _version(connection)
+    if version == SCHEMA_VERSION:  # somebody else has been faster
+        return
+    if version:
+        reached = migrations.bring_up(connection, version)
+        there = facts.c.name == "schema"
+        connection.execute(update(facts).where(there).values(value=str(reached)))
         return
     metadata.create_all(connection)
     dialect.mark_ours(connection)

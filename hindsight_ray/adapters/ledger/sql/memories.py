@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection
 
 from hindsight_ray.adapters.ledger.sql import dialect, keywords, routes
 from hindsight_ray.adapters.ledger.sql.connection import Work
-from hindsight_ray.adapters.ledger.sql.keys import pin_space
+from hindsight_ray.adapters.ledger.sql.keys import pin_space, pinned_space
 from hindsight_ray.adapters.ledger.sql.rows import KnownRows, change_number
 from hindsight_ray.adapters.ledger.sql.schema import (
     FORGOTTEN,
@@ -28,6 +28,7 @@ from hindsight_ray.adapters.ledger.sql.schema import (
     moment,
 )
 from hindsight_ray.adapters.ledger.sql.schema import memories as table
+from hindsight_ray.adapters.ledger.sql.schema_upkeep import vectors_beside
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.memory import Memory, RevisionNote, Status
 from hindsight_ray.domain.rows import AudienceKey, KeywordMatches, Near, RowFilter
@@ -232,6 +233,9 @@ def put_memory(
     state = connection.execute(_STATE, named).one_or_none()
     if vector is None:
         vector = _kept_vector(connection, memory, None if state is None else state.number)
+        pinned = pinned_space(connection)  # the model may have changed since the record was made
+        if pinned is not None and pinned[0] != memory.embedding_model:
+            memory = memory.model_copy(update={"embedding_model": pinned[0]})
     pin_space(connection, memory.embedding_model, len(vector))
     known = 0 if state is None else state.revision
     if memory.revision != known + 1 or (state is not None and state.status == FORGOTTEN):
@@ -319,7 +323,7 @@ def _note(connection: Connection, number: int, note: RevisionNote) -> None:
 
 _DROPS = tuple(
     delete(beside).where(beside.c.memory == bindparam("number"))
-    for beside in (memory_vectors, memory_labels, memory_sources)
+    for beside in (memory_vectors, memory_labels, memory_sources, vectors_beside)
 )
 
 

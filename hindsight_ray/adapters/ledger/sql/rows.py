@@ -29,6 +29,7 @@ from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.ports import Vector
 
 _TENANTS_KEPT = 32
+_Space = tuple[str, int] | None
 
 _m = memories.c
 _CHANGE = select(change_numbers.c.change).where(change_numbers.c.tenant == bindparam("tenant"))
@@ -71,8 +72,8 @@ class KnownRows:
         """Without `vectors`, which another store searches, the rows alone are kept."""
         self._vectors = vectors
         self._guard = threading.Lock()
-        self._columns: OrderedDict[str, Columns] = OrderedDict()
-        self._last: tuple[tuple[int, RowFilter], Passing] | None = None
+        self._columns: OrderedDict[tuple[str, _Space], Columns] = OrderedDict()
+        self._last: tuple[tuple[_Space, int, RowFilter], Passing] | None = None
 
     def passing(
         self, connection: Connection, row_filter: RowFilter, *, private: bool
@@ -85,15 +86,16 @@ class KnownRows:
         """
         tenant = row_filter.tenant
         change = change_number(connection, tenant)
+        space = pinned_space(connection) if self._vectors else None
         with self._guard:
-            columns = self._of(connection, tenant, private=private)
+            columns = self._of(tenant, space, private=private)
             base = columns.base(change)
             if base is not None and base == columns.last != change and not private:
                 columns.apply(self._changed(connection, tenant, base), change)
                 base = change
             shared = columns.view(base or 0)
         if base == change:
-            return [self._masked(shared, row_filter)]
+            return [self._masked(shared, row_filter, space)]
         mask = shared.passing(row_filter)
         rows = self._changed(connection, tenant, base or 0)
         mask &= ~np.isin(shared.column("number"), [row.number for row in rows])
@@ -102,26 +104,29 @@ class KnownRows:
         changed = since.view(change)
         return [Passing(shared, mask), Passing(changed, changed.passing(row_filter))]
 
-    def _masked(self, view: View, row_filter: RowFilter) -> Passing:
+    def _masked(self, view: View, row_filter: RowFilter, space: _Space) -> Passing:
         """The routes of one search ask with one filter: the last one's answer is kept."""
         last = self._last
-        if last is not None and last[0] == (view.change, row_filter):
+        if last is not None and last[0] == (space, view.change, row_filter):
             return last[1]
         passing = Passing(view, view.passing(row_filter))
-        self._last = ((view.change, row_filter), passing)
+        self._last = ((space, view.change, row_filter), passing)
         return passing
 
-    def _of(self, connection: Connection, tenant: str, *, private: bool) -> Columns:
-        columns = self._columns.get(tenant)
-        if columns is None or (self._vectors and columns.dimension == 0):
-            pinned = pinned_space(connection) if self._vectors else None
-            columns = Columns(0 if pinned is None else pinned[1])
+    def _of(self, tenant: str, space: _Space, *, private: bool) -> Columns:
+        """The tenant's columns in the space that the transaction sees: vectors never mix."""
+        key = (tenant, space)
+        columns = self._columns.get(key)
+        if columns is None:
+            columns = Columns(0 if space is None else space[1])
             if private:  # the space itself may be this transaction's alone
                 return columns
-            self._columns[tenant] = columns
+            for old in [one for one in self._columns if one[0] == tenant and one[1] is None]:
+                del self._columns[old]
+            self._columns[key] = columns
             while len(self._columns) > _TENANTS_KEPT:
                 self._columns.popitem(last=False)
-        self._columns.move_to_end(tenant)
+        self._columns.move_to_end(key)
         return columns
 
     def _changed(self, connection: Connection, tenant: str, after: int) -> list[Row]:

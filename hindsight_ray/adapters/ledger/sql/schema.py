@@ -21,7 +21,8 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 3  # the last step of `migrations`
+SCHEMA_OLDEST = 2  # version 1 was never released
 FORGOTTEN: Final = "forgotten"  # status of a tombstone
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -1,0 +1,103 @@
+"""What looking after memories asks of the ledger: pages of them, verdicts, another space."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from hindsight_ray.domain.memory import Memory
+from hindsight_ray.domain.rows import RowFilter
+from hindsight_ray.domain.upkeep import Verdict
+from hindsight_ray.ports.stored import Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A memory's text to be embedded, and the revision at which it says that."""
+
+    number: int
+    revision: int
+    content: str
+
+
+class UpkeepLog(Protocol):
+    """Memories by page, where a pass has come to, and what people said of samples."""
+
+    async def page(
+        self, row_filter: RowFilter, *, after: int, limit: int
+    ) -> Sequence[tuple[int, Memory]]:
+        """Rows that pass with a number above `after`, in order: numbers are given once."""
+        ...
+
+    async def named(self, tenant: str, ids: Sequence[str]) -> Mapping[str, int]:
+        """The numbers of these memories."""
+        ...
+
+    async def scopes(self, tenant: str) -> Mapping[str, int]:
+        """How many memories that are not archived each scope holds."""
+        ...
+
+    async def on_project(self, tenant: str, project: str) -> Sequence[Memory]:
+        """Current memories of a project that are not archived."""
+        ...
+
+    async def cursor(self, name: str) -> int:
+        """Where the pass of this name has come to, 0 at its beginning."""
+        ...
+
+    async def set_cursor(self, name: str, value: int) -> None: ...
+
+    async def judge(self, tenant: str, verdict: Verdict) -> None: ...
+
+    async def verdicts(self, tenant: str) -> Sequence[Verdict]:
+        """What was said of samples, oldest first."""
+        ...
+
+
+class VectorsBeside(Protocol):
+    """Vectors of a model that is not the one in use: the next one's, or the one's before.
+
+    A memory that changes loses them, so that what is here is always of its current text.
+    """
+
+    async def lacking(self, model: str, *, limit: int) -> Sequence[Text]:
+        """Memories of all tenants that have no vector of this model yet."""
+        ...
+
+    async def put(self, model: str, texts: Sequence[Text], vectors: Vector) -> int:
+        """Keep those of memories that are still at the revision; return how many."""
+        ...
+
+    async def counts(self, model: str) -> tuple[int, int]:
+        """(memories with a vector of this model, memories with one in use)."""
+        ...
+
+    async def numbers(self) -> Sequence[int]:
+        """Of every memory with a vector in use."""
+        ...
+
+    async def of(self, model: str | None, numbers: Sequence[int]) -> Mapping[int, Vector]:
+        """Vectors of this model kept beside, or of the one in use (None)."""
+        ...
+
+    async def texts(self, numbers: Sequence[int]) -> Sequence[Text]:
+        """What these memories say."""
+        ...
+
+    async def nearest(
+        self, model: str | None, number: int, vector: Vector, *, limit: int
+    ) -> Sequence[int]:
+        """The other memories of the same tenant that are nearest in that space."""
+        ...
+
+    async def switch(self, model: str, dimension: int) -> None:
+        """Use these vectors from now on, keep those used so far beside. All or nothing.
+
+        Raises `SpaceMismatch` if a memory lacks one.
+        """
+        ...
+
+    async def drop(self, model: str) -> None: ...
+
+    async def models(self) -> Sequence[str]:
+        """The models of which there are vectors beside."""
+        ...
