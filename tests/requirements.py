@@ -50,6 +50,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "G1.tenants": _R("nothing crosses from one tenant to another", "G1"),
     "G1.audit": _R("the audit tells metadata, never text", "G1"),
     "G1.oracle": _R("everybody sees exactly what a plain model of the rules says", "G1"),
+    "G1.leakcheck": _R("no verb, tool or command tells a stranger what was planted", "G1"),
     # G2 revocation is linearizable
     "G2.revoke": _R(
         "after `revoke` has returned, no later call is decided on the old policy", "G2"
@@ -115,6 +116,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "model.idempotent": _R("an answer that was had is not asked for again", _MODEL),
     "write.duplicate": _R("an equal statement is not stored twice", _WORK),
     "write.conflict": _R("another value for a topic supersedes or waits for a person", _WORK),
+    "write.judged": _R("a judge is believed where it can be checked, and blocks nobody", _WORK),
     "write.split": _R("a long text becomes linked parts", _WORK),
     "write.redact": _R("secrets are taken out before anything is kept", _WORK),
     "search.routes": _R("meaning, words and time are three routes, fused into one order", _WORK),
@@ -151,6 +153,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "credit.submitted": _R("credit is checked against the record and kept for reviewers", _CREDIT),
     "credit.spectrum": _R("comparable runs rank decisions and weigh memories", _CREDIT),
     "credit.workers": _R("credit is the same for any number of workers, whoever dies", _CREDIT),
+    "credit.feedback": _R("over sessions harmful memories sink and useful ones rise", _CREDIT),
     "credit.utility": _R("opinion and structure move no memory's utility", _CREDIT),
     # Looking after the policy
     "policy.who": _R("`policy who` lists every kind of caller that sees a scope, and why", "G6"),
@@ -200,6 +203,8 @@ REQUIREMENTS: dict[str, Requirement] = {
     "home.key": _R("a new home makes an operator key that only its owner may read", _RUN),
     "home.shared": _R("several processes may use one embedded home", _RUN),
     "home.deployed": _R("a home that a deployment uses refuses embedded opens by name", _RUN),
+    "cluster.scale": _R("scaling amid work loses neither order nor a record", _RUN),
+    "cluster.node": _R("a node that is lost amid work loses nothing acknowledged", _RUN),
     "cluster.same": _R("client calls look the same on Ray as embedded", _RUN),
     "door.one": _R("every door ends in the table of verbs", _WAY),
     "shape.layers": _R("imports point inward", "Shape"),

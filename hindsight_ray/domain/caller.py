@@ -51,11 +51,11 @@ class Caller(Value):
 
     @property
     def sitting(self) -> str:
-        """What the caller's open runs are known by: its session, or without one its user.
+        """What the caller's open runs are known by: its session and the user it acts for.
 
-        The blank is in no id, so that no session is taken for a user.
+        Sessions are named by people, so one name may come with two users. The blank is in no id.
         """
-        return self.session or f" {self.user or ''}"
+        return f"{self.session or ''} {self.user or ''}"
 
     @property
     def acting_scope(self) -> ScopeName | None:

@@ -37,10 +37,10 @@ async def get_working(world: World, caller: Caller, command: GetWorking) -> Work
 
 async def note(world: World, caller: Caller, command: Note) -> ShortTerm:
     """Add a line to the session's window; beyond its limit the oldest line goes."""
-    session = _session(caller)
     keep = world.settings.short_term_lines
     async with world.ledger.writing() as unit:
         admitted = await admit(world, unit, caller)
+        session = _session(caller)
         admitted.require("write", _scope(caller))
         owner = _owner(caller)
         await unit.layers.add_to_window(caller.tenant, owner, session, command.text, keep=keep)
@@ -51,9 +51,9 @@ async def note(world: World, caller: Caller, command: Note) -> ShortTerm:
 async def window(world: World, caller: Caller, command: Window) -> ShortTerm:
     """The session's window, oldest line first."""
     del command  # it says nothing: whose window it is comes from the ticket
-    session = _session(caller)
     async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller)
+        session = _session(caller)
         admitted.require("read", _scope(caller))
         lines = await unit.layers.window(caller.tenant, _owner(caller), session)
     return ShortTerm(session=session, lines=tuple(lines))

@@ -31,10 +31,11 @@ async def runs_of(unit: Unit, admitted: Admitted, run_id: str | None) -> tuple[s
     the caller takes no part in."""
     caller = admitted.caller
     opened = await unit.runs.open_runs(caller.tenant, caller.recorded_as, caller.sitting)
-    if run_id is None or run_id in opened:
+    narrowed = caller.scopes is not None or caller.actions is not None
+    if run_id is None or (run_id in opened and not narrowed):
         return tuple(opened)
     run: Run = await joined(unit, admitted, run_id)
-    return (run.run_id, *opened)
+    return tuple(dict.fromkeys((run.run_id, *opened)))
 
 
 async def inherited(unit: Unit, admitted: Admitted, run_id: str | None) -> Inherited:

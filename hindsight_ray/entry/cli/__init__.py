@@ -14,6 +14,7 @@ from hindsight_ray.entry.cli import (
     attribution,
     audits,
     deployment,
+    leaks,
     memories,
     operate,
     policies,
@@ -38,7 +39,9 @@ def program() -> typer.Typer:
         rich_markup_mode="rich",
         callback=remember_place,
     )
-    for module in (operate, deployment, memories, runs, attribution, policies, audits, serve):
+    for module in (
+        operate, deployment, memories, runs, attribution, policies, audits, leaks, serve,
+    ):  # fmt: skip
         module.add_to(app)
     return app
 

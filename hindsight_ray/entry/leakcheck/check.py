@@ -1,0 +1,161 @@
+"""Ask everything as everybody, and look at what comes back for what must not be in it."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from hindsight_ray.client.hindsight import Hindsight
+from hindsight_ray.domain import commands as c
+from hindsight_ray.entry.leakcheck.planted import Facts, Names, Planted, absent, plant, word
+from hindsight_ray.entry.leakcheck.strangers import Stranger, strangers
+from hindsight_ray.entry.leakcheck.table import ATTEMPTS, untried
+from hindsight_ray.errors import HindsightError, InvalidTicket
+from hindsight_ray.service.door import VERBS
+
+_ANY = TypeAdapter(Any)
+_SEEN_CHARACTERS_MAX = 400
+# What differs between two calls that tell the same: ids, times, digests, scores (they age).
+_VARYING = (
+    (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "<id>"),
+    (re.compile(r"\d{4}-\d{2}-\d{2}T[0-9:.]+(?:Z|\+00:00)?"), "<time>"),
+    (re.compile(r"-?\d+\.\d+(?:e-?\d+)?"), "<fraction>"),
+    (re.compile(r"\b[0-9a-f]{16,64}\b"), "<hex>"),
+    (re.compile(r"\bleak-[a-z]{14}\b"), "<tenant>"),
+    (re.compile(r'("revision": ?)\d+'), r"\1<n>"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A leak: who asked what, what is wrong with the answer, and the answer (cut)."""
+
+    stranger: str
+    asked: str
+    wrong: str
+    seen: str
+
+
+@dataclass(slots=True)
+class Report:
+    """What was tried and what was found. `allowed` are kinds that the policy lets read it."""
+
+    answers: int = 0
+    strangers: list[str] = field(default_factory=list[str])
+    allowed: list[str] = field(default_factory=list[str])
+    untried: list[str] = field(default_factory=list[str])
+    findings: list[Finding] = field(default_factory=list[Finding])
+
+    @property
+    def tight(self) -> bool:
+        return not self.findings and not self.untried
+
+
+async def check(hindsight: Hindsight) -> Report:
+    """Try every verb of the door. Needs the operator's key, to make tenants and tickets."""
+    report = Report(untried=list(untried(VERBS)))
+    names = Names()
+    planted = await plant(hindsight, f"leak-{word()}", names)
+    empty = absent(f"leak-{word()}", planted.facts)
+    await hindsight.issue_ticket(tenant=empty.tenant, agent=names.agent)
+    session = planted.facts.session
+    here = await strangers(hindsight, planted.facts.tenant, names, session)
+    there = await strangers(hindsight, empty.tenant, names, session)
+    for stranger, control in zip(here, there, strict=True):
+        if await _may_read(hindsight, planted, stranger):
+            report.allowed.append(stranger.kind)
+            continue
+        report.strangers.append(stranger.kind)
+        await _try(hindsight, report, (planted, stranger), (empty, control))
+    outside = [await _outside(hindsight, planted) for _ in range(2)]
+    report.strangers.append(outside[0].kind)
+    await _try(hindsight, report, (planted, outside[0]), (empty, outside[1]))
+    return report
+
+
+async def _outside(hindsight: Hindsight, planted: Planted) -> Stranger:
+    """Somebody of the owner's names and session, in a tenant of their own."""
+    names = planted.facts.names
+    ticket = await hindsight.issue_ticket(
+        tenant=f"leak-{word()}", agent=names.agent, user=names.user, session=planted.facts.session
+    )
+    return Stranger("the same names in another tenant", ticket.token, names.agent)
+
+
+async def _may_read(hindsight: Hindsight, planted: Planted, stranger: Stranger) -> bool:
+    """Whether the policy in force lets a whole ticket of these names read what was planted."""
+    if not stranger.whole:
+        return False
+    operator = hindsight.operator(planted.facts.tenant)
+    for name in (planted.facts.memory_id, planted.facts.own_memory_id):
+        answer = await operator.why("read", name, agent=stranger.agent, user=stranger.user)
+        if answer.allowed:
+            return True
+    return False
+
+
+async def _try(
+    hindsight: Hindsight,
+    report: Report,
+    here: tuple[Planted, Stranger],
+    there: tuple[Facts, Stranger],
+) -> None:
+    """Every attempt of one kind of caller, beside the same where nothing was planted."""
+    (planted, stranger), (empty, control) = here, there
+    for name, attempts in ATTEMPTS.items():
+        asked_here = list(attempts(planted.facts, stranger.records_as))
+        asked_there = list(attempts(empty, control.records_as))
+        for number, (one, other) in enumerate(zip(asked_here, asked_there, strict=True), start=1):
+            said = await answered(hindsight, stranger.token, one)
+            expected = await answered(hindsight, control.token, other)
+            report.answers += 2
+            wrong = faults(planted, (said, one.model_dump_json()), (expected, empty))
+            if stranger.refused and not said.startswith(InvalidTicket.__name__):
+                wrong.append("is answered without a ticket")
+            report.findings += [
+                Finding(stranger.kind, f"{name} {number}", fault, said[:_SEEN_CHARACTERS_MAX])
+                for fault in wrong
+            ]
+
+
+async def answered(hindsight: Hindsight, token: str, command: c.Command) -> str:
+    """Everything that the caller gets back, as text: the value, or the error with its details."""
+    try:
+        value = await hindsight.as_caller(token).ask(command)
+    except HindsightError as error:
+        return f"{type(error).__name__} {error.message} {json.dumps(error.details, default=str)}"
+    return f"{type(value).__name__} {_ANY.dump_json(value).decode('utf-8')}"
+
+
+def faults(planted: Planted, here: tuple[str, str], there: tuple[str, Facts]) -> list[str]:
+    """What is wrong with an answer: secrets or ids in it, or a difference from the empty tenant.
+
+    `here` is the answer with what was sent for it; whatever the asker said itself tells nothing.
+    """
+    said, sent = here
+    expected, empty = there
+    wrong = [f"holds the secret {one!r}" for one in planted.secrets if one in said]
+    wrong += [f"holds the id {one}" for one in planted.ids if one in said and one not in sent]
+    if not wrong and alike(said, planted.facts) != alike(expected, empty):
+        wrong.append("differs from the answer where nothing was planted")
+    return wrong
+
+
+def alike(text: str, facts: Facts) -> str:
+    """The text without what may differ: names of this tenant, ids, times, scores."""
+    for known in _known(facts):
+        text = text.replace(known, "<known>")
+    for pattern, instead in _VARYING:
+        text = pattern.sub(instead, text)
+    return text
+
+
+def _known(facts: Facts) -> Iterable[str]:
+    named: Sequence[str] = (
+        facts.memory_id, facts.own_memory_id, facts.run_id, facts.event_id, facts.ticket_id,
+        facts.tenant, facts.session, facts.trigger,
+    )  # fmt: skip
+    return sorted(named, key=len, reverse=True)

@@ -1,0 +1,54 @@
+"""The MCP tools, asked by another user: through the tools' own code, without a network between."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from mcp.server.mcpserver.exceptions import ToolError
+
+from hindsight_ray.client.hindsight import Hindsight
+from hindsight_ray.domain import commands as c
+from hindsight_ray.entry.leakcheck.check import Finding, Report, faults
+from hindsight_ray.entry.leakcheck.planted import Names, absent, plant, word
+from hindsight_ray.entry.leakcheck.table import TOOLS
+from hindsight_ray.entry.mcp_server import Asking, Tools
+
+_RATE = 1_000.0
+
+
+async def try_tools(hindsight: Hindsight, report: Report) -> None:
+    """Add to the report what the tools tell another user of secrets planted anew."""
+    names = Names()
+    planted = await plant(hindsight, f"leak-{word()}", names)
+    empty = absent(f"leak-{word()}", planted.facts)
+    tools = [name for name in dir(Tools) if name.startswith("memory_")]
+    report.untried += sorted(f"tool {name}" for name in set(tools) - set(TOOLS))
+    for name, attempts in TOOLS.items():
+        for mine, theirs in zip(attempts(planted.facts), attempts(empty), strict=True):
+            said = await _used(hindsight, planted.facts.tenant, names, name, mine)
+            expected = await _used(hindsight, empty.tenant, names, name, theirs)
+            report.answers += 2
+            wrong = faults(planted, (said, repr(mine)), (expected, empty))
+            report.findings += [
+                Finding("another user", f"tool {name}", one, said[:400]) for one in wrong
+            ]
+
+
+async def _used(
+    hindsight: Hindsight, tenant: str, names: Names, tool: str, arguments: dict[str, Any]
+) -> str:
+    ticket = await hindsight.issue_ticket(tenant=tenant, user=names.other_user)
+
+    async def call(token: str, command: c.Command) -> Any:
+        return await hindsight.as_caller(token).ask(command)
+
+    async def who(_context: Any) -> Asking:
+        return Asking(ticket.token, ticket.caller.ticket_id)
+
+    context: Any = SimpleNamespace(
+        request_context=SimpleNamespace(params={"arguments": arguments}, request=None)
+    )
+    try:
+        value = await getattr(Tools(call, who, _RATE), tool)(context, **arguments)
+    except ToolError as error:
+        return f"ToolError {error}"
+    return f"{type(value).__name__} {value.model_dump_json()}"
