@@ -15,20 +15,21 @@ from hindsight_ray.domain.answer import Found
 from hindsight_ray.domain.event import Event
 
 SPOILT = "salt twice"
+CAREFUL = "taste first"
 
 
 def digest_of(choices: Sequence[str]) -> str:
     return hashlib.sha256("|".join(choices).encode()).hexdigest()[:12]
 
 
-def dish(choices: Sequence[str]) -> float:
-    """1 for a dish nobody spoilt, else -1."""
-    return -1.0 if SPOILT in choices else 1.0
+def dish(choices: Sequence[str], *, hard: bool = False) -> float:
+    """1 for a dish nobody spoilt and, on a hard day, somebody took care of; else -1."""
+    return -1.0 if SPOILT in choices or (hard and CAREFUL not in choices) else 1.0
 
 
 def advised(texts: Sequence[str]) -> str:
     """What a cook does with the memories it is offered: what the first one says, else its best."""
-    return next((text.removeprefix("always ") for text in texts), "season well")
+    return next((text.rpartition(": ")[2] for text in texts), "season well")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class Kitchen:
     """The environment: a run is the choices of its cooks in order."""
 
     events: tuple[Event, ...]
+    hard: bool = False
     name: str = "kitchen 1"
     deterministic: bool = True
 
@@ -59,15 +61,20 @@ class Kitchen:
                 choices.append(advised([text for _, text in script.memory.offered(one)]))
             else:
                 choices.append(event.summary)
-        return dish(choices)
+        return dish(choices, hard=self.hard)
 
 
 async def cooked(
-    memory: Memory, *, query: str = "how to season", goal: str = "Cook a stew", cooks: int = 2
+    memory: Memory,
+    *,
+    query: str = "how to season",
+    goal: str = "Cook a stew",
+    cooks: int = 2,
+    k: int = 2,
 ) -> tuple[str, Found]:
     """One run: the first cook asks its memory, the others do well. Its id, and what was found."""
     async with memory.run(goal=goal, task_type="cook", seed=3) as run:
-        found = await memory.search(query, run=run, k=2, types=["preference"])
+        found = await memory.search(query, run=run, k=k, types=["preference"])
         texts = [hit.memory.content for hit in found.hits]
         _cook(run, advised(texts), cooks, found)
     return run.id, found

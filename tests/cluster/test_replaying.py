@@ -63,7 +63,7 @@ async def test_a_client_of_the_cluster_replays_on_it_and_finds_what_is_found_her
     team: Team,
 ) -> None:
     cook, operator = _memories(team)
-    await cook.write("always salt twice", scope="user:stewart", type="preference")
+    await cook.write("season the stew: salt twice", scope="user:stewart", type="preference")
     run_id, _ = await cooked(cook, goal="Cook on a cluster")
     await operator.outcome(run_id, -1.0)
     given = Kitchen((await operator.trajectory(run_id)).events)

@@ -14,7 +14,7 @@ from hindsight_ray.errors import AccessDenied, InvalidInput, NotFound
 from tests.clients import Client, client
 from tests.kitchens import SPOILT, Kitchen, cooked
 
-BAD = f"always {SPOILT}"
+BAD = f"season the stew: {SPOILT}"
 
 
 @pytest.fixture

@@ -40,3 +40,7 @@ def test_more_runs_that_agree_move_it_further_and_harm_moves_it_down() -> None:
 
 def test_it_stays_between_minus_one_and_one() -> None:
     assert utility([credit(2.0)] * 500) == 1.0
+
+
+def test_runs_in_which_it_did_nothing_neither_clear_nor_praise_it() -> None:
+    assert utility([credit(-0.6), *[credit(0.0)] * 20]) == utility([credit(-0.6)])

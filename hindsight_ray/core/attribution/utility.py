@@ -3,7 +3,8 @@
 Only replayed and statistical credit counts; structure and opinion say nothing about a memory's
 worth. Each credit weighs by how narrow its interval is, and all of them are shrunk towards 0, the
 worth of a memory nobody knows: the posterior mean of a normal prior (empirical Bayes in its
-simplest form). A wide interval therefore moves little, and one run alone never half as far as many.
+simplest form). A wide interval therefore moves little, and one run alone less than many. A run in
+which a memory did nothing says nothing about what it does when it is followed.
 """
 
 from collections.abc import Iterable
@@ -21,7 +22,8 @@ def utility(credits_of_memory: Iterable[Credit]) -> float:
     precision = 1.0 / PRIOR_VARIANCE
     weighted = 0.0
     for credit in credits_of_memory:
-        if credit.evidence not in COUNTS or credit.target.kind != "memory":
+        counts = credit.evidence in COUNTS and credit.target.kind == "memory"
+        if not counts or credit.effect == "idle":
             continue
         half = max(credit.high - credit.value, credit.value - credit.low, 0.0)
         weight = 1.0 / (RUN_VARIANCE + (half / Z95) ** 2)
