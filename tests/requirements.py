@@ -80,6 +80,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "G5.verb": _R("a command that is not in the table of verbs is denied", "G5"),
     "G5.tickets": _R("forged, expired and foreign tickets are refused alike", "G5"),
     "G5.agree": _R("enforce, compiled access, row filter and explain always agree", "G5"),
+    "G5.fuzz": _R("no text grants more than a strict reading of it", "G5"),
     "G5.carried": _R("a policy carried on by its changes is the policy read as a whole", "G5"),
     "G5.profile": _R("the default profile gives each role exactly what its scenarios say", "G5"),
     # G6 every answer explains itself
@@ -153,7 +154,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     "credit.submitted": _R("credit is checked against the record and kept for reviewers", _CREDIT),
     "credit.spectrum": _R("comparable runs rank decisions and weigh memories", _CREDIT),
     "credit.workers": _R("credit is the same for any number of workers, whoever dies", _CREDIT),
-    "credit.feedback": _R("over sessions harmful memories sink and useful ones rise", _CREDIT),
     "credit.feedback": _R("over sessions harmful memories sink and useful ones rise", _CREDIT),
     "credit.utility": _R("opinion and structure move no memory's utility", _CREDIT),
     # Looking after the policy
@@ -267,6 +267,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "judge.access": _R("a judge is shown only what whoever asks may read", _CREDIT),
     "staged.shortlist": _R("stages replay the most suspect decisions first", _CREDIT),
     "staged.budget": _R("all replays of all stages stay within one budget", _CREDIT),
+    "environment.zoo": _R("an environment of PettingZoo's family replays, here and on Ray", _CREDIT),
     # reports
     "report.figure": _R(
         "a figure shows decisions in time, coloured by credit, and what caused what", _REPORT
