@@ -123,6 +123,12 @@ def likeness(new: Reading, kept: Reading, similarity: float, space: EmbeddingSpa
     return "different" if more or less else "unsure"
 
 
+def same_particulars(new: Reading, kept: Reading) -> bool:
+    """Whether numbers, names, signs, negations and conditions agree: only then may a judge say
+    that two statements are the same."""
+    return not _particulars_differ(new, kept) and not _opposite(new, kept)
+
+
 def distinguishing(new: Reading, kept: Reading) -> tuple[str, ...]:
     """What sets the new statement apart from the kept one, as tags: at most four, in order."""
     known = set(kept.words)

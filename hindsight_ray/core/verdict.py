@@ -6,11 +6,12 @@ record and nobody's edit is lost.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hindsight_ray.core.audience import contained
 from hindsight_ray.core.conflict import (
+    Likeness,
     Reading,
     distinguishing,
     likeness,
@@ -18,6 +19,7 @@ from hindsight_ray.core.conflict import (
     rule_on_topic,
     rule_on_weight,
 )
+from hindsight_ray.core.opinion import Opinion, Opinions, Pair, believed
 from hindsight_ray.domain.draft import Draft
 from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.rows import EmbeddingSpace
@@ -45,6 +47,7 @@ class Verdict:
     pending: bool = False
     tags: tuple[str, ...] = ()
     why: str = ""
+    asks: tuple[Pair, ...] = ()  # what rules are not sure of and no judge has been asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,7 @@ class Terms:
     space: EmbeddingSpace
     now: datetime
     window_s: float
+    opinions: Opinions = field(default_factory=Opinions)
 
 
 def judge(
@@ -106,9 +110,59 @@ def _among_near(
             return _merged(draft, kept.memory, content)
         if like == "opposite":
             verdict = _opposed(draft, new, kept.memory, verdict, equal=equal)
-        elif like == "different" and kept.similarity >= terms.space.merge_at:
-            verdict = _tagged(draft, new, kept.memory, verdict)
+        elif kept.similarity >= terms.space.merge_at:
+            verdict = _by_judge(draft, Pair(content, kept.memory), like, verdict, terms)
+            if verdict.duplicate_of is not None or verdict.merged is not None:
+                return verdict
     return verdict
+
+
+def _by_judge(draft: Draft, pair: Pair, like: Likeness, verdict: Verdict, terms: Terms) -> Verdict:
+    """Alike, and rules are not sure: what a judge has said of the two, else that one be asked."""
+    new, kept = read(pair.new), pair.kept
+    opinion = terms.opinions.of(pair.new, kept)
+    relation = "different"
+    if opinion is None:
+        verdict = replace(verdict, asks=(*verdict.asks, pair))
+    elif not opinion.failed:
+        relation = believed(opinion, new, kept)
+        if relation == "same":
+            return _judged_same(draft, pair, opinion)
+        if relation == "contradicts" and equal_readers(draft, kept) and kept.status == "active":
+            return _judged_contrary(draft, kept, verdict, opinion, terms)
+    return _tagged(draft, new, kept, verdict) if like == "different" else verdict
+
+
+def _judged_same(draft: Draft, pair: Pair, opinion: Opinion) -> Verdict:
+    """One statement in two wordings: the fuller stays, where the new one may change the kept."""
+    new, kept = pair.new, pair.kept
+    equal = equal_readers(draft, kept)
+    fuller = len(set(read(new).stems)) > len(set(read(kept.content).stems))
+    if fuller and equal and draft.source.weight >= kept.source.weight:
+        verdict = _merged(draft, kept, new)
+    else:
+        verdict = _duplicate(draft, kept, equal=equal)
+    return replace(verdict, why=_by(verdict.why, opinion))
+
+
+def _judged_contrary(
+    draft: Draft, kept: Memory, verdict: Verdict, opinion: Opinion, terms: Terms
+) -> Verdict:
+    """Both cannot hold: as of two values for a topic, and the contradicted part is named."""
+    ruling = rule_on_topic(draft.source.weight, draft.source.user, kept, terms.now, terms.window_s)
+    why = _by(f"it contradicts {opinion.contradicted!r} of {kept.id}, and {ruling.why}", opinion)
+    if ruling.verdict == "new pending":
+        return replace(verdict, pending=True, outdated=(), why=why)
+    if ruling.verdict == "both pending":
+        aside = (*verdict.set_aside, kept)
+        return replace(verdict, pending=True, outdated=(), set_aside=aside, why=why)
+    if verdict.pending:
+        return verdict
+    return replace(verdict, outdated=(*verdict.outdated, kept), why=why)
+
+
+def _by(why: str, opinion: Opinion) -> str:
+    return f"{why} ({opinion.by})" if opinion.by else why
 
 
 def _same_frame(draft: Draft, kept: Memory) -> bool:

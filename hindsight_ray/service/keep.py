@@ -15,12 +15,13 @@ holds by then, so derive `command_id` from what the draft is about (run, review,
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from hindsight_ray.core import verdict as verdicts
 from hindsight_ray.core.admission import Gate, gate, split, without_secrets
 from hindsight_ray.core.audience import contained
 from hindsight_ray.core.digest import digest, memory_uuid
+from hindsight_ray.core.opinion import Opinions
 from hindsight_ray.core.verdict import Kept, Terms, Verdict, judge
 from hindsight_ray.domain.access import Revision
 from hindsight_ray.domain.draft import Draft
@@ -30,7 +31,7 @@ from hindsight_ray.domain.receipt import Receipt, WriteResult
 from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.errors import OverQuota, Unavailable
 from hindsight_ray.ports import Unit, Vector
-from hindsight_ray.service import commit
+from hindsight_ray.service import commit, judging
 from hindsight_ray.service.admit import Admitted
 from hindsight_ray.service.commit import Author
 from hindsight_ray.service.settle import changing
@@ -49,6 +50,7 @@ class Prepared:
     vectors: Vector
     gate: Gate
     secrets: int
+    opinions: Opinions = field(default_factory=Opinions)
 
     def redrafted(self, draft: Draft) -> "Prepared":
         """The same texts under what has been decided anew: audience, labels, source, status."""
@@ -66,6 +68,14 @@ async def prepare(world: World, draft: Draft) -> Prepared:
 async def keep(world: World, draft: Draft, *, reader: Admitted | None) -> Receipt:
     """Keep a draft in a transaction of its own. See the module's text."""
     prepared = await prepare(world, draft)
+
+    async def attempt(opinions: Opinions) -> Receipt:
+        return await _kept(world, draft, replace(prepared, opinions=opinions), reader)
+
+    return await judging.judged(world, attempt)
+
+
+async def _kept(world: World, draft: Draft, prepared: Prepared, reader: Admitted | None) -> Receipt:
     async with changing(world, draft.command_id) as unit:
         known = await unit.commands.get(draft.tenant, draft.principal, draft.command_id)
         if known is not None:
@@ -86,7 +96,10 @@ async def keep(world: World, draft: Draft, *, reader: Admitted | None) -> Receip
 async def commit_draft(
     world: World, unit: Unit, prepared: Prepared, by: Author, *, reader: Admitted | None
 ) -> Receipt:
-    """Compare, decide and commit within `unit`; the receipt tells all, so mind who gets it."""
+    """Compare, decide and commit within `unit`; the receipt tells all, so mind who gets it.
+
+    Raises `Undecided`, which `judging.judged` answers, before anything is changed.
+    """
     draft = prepared.draft
     if prepared.gate.verdict == "drop":
         return _receipt(draft, by, "refused", (), prepared.gate.why)
@@ -115,16 +128,21 @@ async def _judged(world: World, unit: Unit, prepared: Prepared, by: Author) -> l
     if draft.layer == "episodic":
         return [Verdict() for _ in prepared.parts]
     rows = await _comparable_rows(unit, prepared, by)
-    terms = Terms(world.embedder.space, by.now, world.settings.conflict_window_s)
+    window_s = world.settings.conflict_window_s
+    terms = Terms(world.embedder.space, by.now, window_s, prepared.opinions)
     on_topic: Sequence[Memory] = ()
     if draft.topic is not None and _aim(prepared) == "active":
         topical = replace(rows, statuses=rows.statuses | {"pending"})
-        found = await unit.memories.on_topic(topical, draft.topic)
-        on_topic = [memory for memory in found if verdicts.comparable(draft, memory)]
-    return [
+        topical_rows = await unit.memories.on_topic(topical, draft.topic)
+        on_topic = [memory for memory in topical_rows if verdicts.comparable(draft, memory)]
+    found = [
         judge(draft, content, await _near(world, unit, draft, rows, vector), on_topic, terms)
         for content, vector in zip(prepared.parts, prepared.vectors, strict=True)
     ]
+    asks = [pair for verdict in found for pair in verdict.asks]
+    if asks and judging.has_judge(world):
+        raise judging.Undecided(draft.tenant, asks)
+    return found
 
 
 async def _comparable_rows(unit: Unit, prepared: Prepared, by: Author) -> RowFilter:

@@ -7,6 +7,7 @@ The one way in which scopes are dropped from an audience, so it needs `read` on 
 from dataclasses import replace
 
 from hindsight_ray.core.admission import gate
+from hindsight_ray.core.opinion import Opinions
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import Promote
 from hindsight_ray.domain.draft import Draft
@@ -18,6 +19,7 @@ from hindsight_ray.ports import Unit
 from hindsight_ray.service import once
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.commit import author
+from hindsight_ray.service.judging import judged
 from hindsight_ray.service.keep import Prepared, commit_draft, prepare
 from hindsight_ray.service.seen import visible
 from hindsight_ray.service.settle import changing
@@ -35,13 +37,26 @@ async def promote(world: World, caller: Caller, command: Promote) -> Receipt:
     if done is not None:
         return done
     prepared = await prepare(world, _draft(caller, command, memory))
+
+    async def attempt(opinions: Opinions) -> Receipt:
+        ready = replace(prepared, opinions=opinions)
+        return await _promoted(world, caller, command, memory, ready)
+
+    return await judged(world, attempt)
+
+
+async def _promoted(
+    world: World, caller: Caller, command: Promote, memory: Memory, prepared: Prepared
+) -> Receipt:
     async with changing(world, command.command_id) as unit:
         admitted, now_memory, done = await _admitted_source(world, unit, caller, command)
         if done is not None:
             return done
         if now_memory.content != memory.content:
             # Edited meanwhile: rare, and its author waits for one embedding within the lock.
+            opinions = prepared.opinions
             prepared = await prepare(world, _draft(caller, command, now_memory))
+            prepared = replace(prepared, opinions=opinions)
         prepared = _without_doubts(prepared.redrafted(_draft(caller, command, now_memory)), world)
         by = author(admitted, "Promote", "promote", command.scope)
         receipt = await commit_draft(world, unit, prepared, by, reader=admitted)

@@ -7,6 +7,7 @@ what the rules found before, and comes off the list.
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.chat import FailedReview, Retried
 from hindsight_ray.domain.commands import RetryReviews
+from hindsight_ray.domain.ids import RunUuid
 from hindsight_ray.domain.review import Trigger
 from hindsight_ray.errors import AccessDenied
 from hindsight_ray.ports import Unit
@@ -29,7 +30,7 @@ async def retry(world: World, caller: Caller, command: RetryReviews) -> Retried:
         waiting = await _waiting(unit, admitted, command)
     if command.list_only:
         return Retried(failed=tuple(waiting))
-    mended: list[str] = []
+    mended: list[RunUuid] = []
     failed: list[FailedReview] = []
     stopped: str | None = None
     for before in waiting:

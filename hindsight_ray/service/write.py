@@ -4,8 +4,11 @@ What the caller was offered in its runs comes along: a record that its author ma
 others asks of its readers whatever those asked.
 """
 
+from dataclasses import replace
+
 from hindsight_ray.core.admission import split, without_secrets
 from hindsight_ray.core.audience import union, written_audience
+from hindsight_ray.core.opinion import Opinions
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import Write
 from hindsight_ray.domain.draft import Draft
@@ -19,7 +22,8 @@ from hindsight_ray.ports import Unit
 from hindsight_ray.service import once
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.commit import author
-from hindsight_ray.service.keep import commit_draft, keep, own_ids, prepare
+from hindsight_ray.service.judging import judged
+from hindsight_ray.service.keep import Prepared, commit_draft, keep, own_ids, prepare
 from hindsight_ray.service.offered import Inherited, inherited
 from hindsight_ray.service.outside import OUTSIDE, set_apart
 from hindsight_ray.service.settle import changing
@@ -32,14 +36,23 @@ async def write(world: World, caller: Caller, command: Write) -> Receipt:
     """Keep what the command says in a scope that the caller may write.
 
     Raises `AccessDenied`, `CommandReused`, `NotFound` for a run the caller takes no part in,
-    `InvalidInput`, `OverQuota`, `ModelFailed`.
+    `InvalidInput`, `OverQuota`, `ModelFailed`, `Busy`.
     """
     scope = command.scope or default_scope(caller)
     async with world.ledger.reading() as unit:
-        admitted, draft, done = await _admitted_draft(world, unit, caller, command, scope)
+        _, draft, done = await _admitted_draft(world, unit, caller, command, scope)
     if done is not None:
         return done
     prepared = await prepare(world, draft)
+
+    async def attempt(opinions: Opinions) -> Receipt:
+        return await _written(world, caller, command, replace(prepared, opinions=opinions))
+
+    return await judged(world, attempt)
+
+
+async def _written(world: World, caller: Caller, command: Write, prepared: Prepared) -> Receipt:
+    scope = command.scope or default_scope(caller)
     async with changing(world, command.command_id) as unit:
         # Decided again with the rows it changes: a revoke or an offer may have come meanwhile.
         admitted, draft, done = await _admitted_draft(world, unit, caller, command, scope)

@@ -1,0 +1,74 @@
+"""Ask a judge about statements that rules cannot tell apart or together: outside any transaction.
+
+A transaction that finds such a pair is left with nothing done; the judge is asked, however long it
+takes, and the transaction begins anew with its word. Opinions hold for one revision of the kept
+statement: what was edited, or came, meanwhile is among the nearest then and is asked about in the
+next round. So a slow judge blocks nobody, and no edit is lost. After the last round: `Busy`.
+
+A pair is shown to a model only after the writer was admitted and may read both of its statements.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TypeVar
+
+from hindsight_ray.core.opinion import Key, Opinion, Opinions, Pair
+from hindsight_ray.core.shapes import JudgeAnswer
+from hindsight_ray.errors import Busy, ModelFailed
+from hindsight_ray.service.asking import Asking, ask, prompt_for
+from hindsight_ray.service.world import World
+
+R = TypeVar("R")
+
+
+class Undecided(Exception):
+    """A transaction has met pairs that a judge should be asked about. Never leaves this package."""
+
+    def __init__(self, tenant: str, pairs: Sequence[Pair]) -> None:
+        super().__init__(f"{len(pairs)} pairs")
+        self.tenant = tenant
+        self.pairs = tuple(pairs)
+
+
+def has_judge(world: World) -> bool:
+    """Whether there is a model to ask; without one, rules decide alone."""
+    return prompt_for(world, "judge") is not None
+
+
+async def judged(world: World, attempt: Callable[[Opinions], Awaitable[R]]) -> R:
+    """The result of `attempt`, with every opinion that it turned out to need.
+
+    Raises `Busy` if new pairs kept coming for `write_rounds_max` rounds.
+    """
+    opinions = Opinions()
+    for _ in range(world.settings.write_rounds_max):
+        try:
+            return await attempt(opinions)
+        except Undecided as undecided:
+            opinions = opinions.plus(await _opinions(world, undecided))
+    raise Busy(
+        "`scope` kept changing while a judge compared the statement; send the same command again",
+        rounds=world.settings.write_rounds_max,
+    )
+
+
+async def _opinions(world: World, undecided: Undecided) -> Mapping[Key, Opinion]:
+    """One question for all pairs. Whatever it does not answer, rules decide."""
+    prompt = prompt_for(world, "judge")
+    assert prompt is not None  # noqa: S101 - nobody is undecided without one
+    told = "\n\n".join(
+        f"p{n}\nkept: {pair.kept.content}\nnew: {pair.new}"
+        for n, pair in enumerate(undecided.pairs, 1)
+    )
+    unasked = Opinion("different", failed="the judge said nothing of it", by=prompt.mark)
+    found: dict[Key, Opinion] = {pair.key: unasked for pair in undecided.pairs}
+    try:
+        answer = await ask(world, Asking(prompt, undecided.tenant), told, JudgeAnswer)
+    except ModelFailed as failed:
+        why = f"the judge failed ({failed.details.get('failure')}), so rules decided"
+        return {name: Opinion("different", failed=why, by=prompt.mark) for name in found}
+    names = {f"p{n}": pair.key for n, pair in enumerate(undecided.pairs, 1)}
+    for said in answer.value.pairs:
+        name = names.get(said.pair.strip().casefold())
+        if name is not None:
+            found[name] = Opinion(said.relation, said.contradicted, said.reason, by=prompt.mark)
+    return found

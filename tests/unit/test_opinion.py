@@ -1,0 +1,149 @@
+"""How far a judge is believed and what its word does: pairs by hand, a judge that says anything."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hindsight_ray.core.conflict import read
+from hindsight_ray.core.opinion import Opinion, Opinions, Pair, believed
+from hindsight_ray.core.verdict import Kept, Terms, Verdict, judge
+from hindsight_ray.domain.draft import Draft
+from hindsight_ray.domain.memory import SOURCE_WEIGHTS, Memory, Source, SourceKind
+from hindsight_ray.domain.rows import EmbeddingSpace
+
+NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+SPACE = EmbeddingSpace(model="test", dimension=4, duplicate_at=0.95, merge_at=0.85)
+KEPT = "Deployments go out on Friday afternoon"
+
+
+def memory(content: str = KEPT, *, days: float = 30, kind: SourceKind = "agent") -> Memory:
+    return Memory.model_validate({
+        "id": "00000000-0000-5000-8000-000000000001", "revision": 1, "tenant": "acme",
+        "scope": "user:alice", "audience": ("user:alice",), "content": content, "type": "fact",
+        "created_at": NOW - timedelta(days=days), "updated_at": NOW - timedelta(days=days),
+        "source": Source(kind=kind, weight=SOURCE_WEIGHTS[kind], user="alice"),
+        "embedding_model": "test",
+    })  # fmt: skip
+
+
+def verdict(
+    new: str, kept: Memory, opinion: Opinion | None, *, similarity: float = 0.9,
+    kind: SourceKind = "agent",
+) -> Verdict:  # fmt: skip
+    draft = Draft.model_validate({
+        "tenant": "acme", "principal": "agent:planner", "command_id": "c", "scope": "user:alice",
+        "audience": ("user:alice",), "content": new,
+        "source": Source(kind=kind, weight=SOURCE_WEIGHTS[kind], user="alice"),
+    })  # fmt: skip
+    opinions = Opinions() if opinion is None else Opinions({Pair(new, kept).key: opinion})
+    terms = Terms(SPACE, NOW, 86_400, opinions)
+    return judge(draft, new, [Kept(kept, similarity)], (), terms)
+
+
+SAME = Opinion("same", by="judge@1 x")
+CONTRARY = Opinion("contradicts", "on Friday afternoon", by="judge@1 x")
+
+
+def test_a_judge_is_asked_where_rules_are_not_sure_and_nowhere_else() -> None:
+    assert verdict("Releases are shipped at the end of the week", memory(), None).asks
+    assert not verdict("Releases are shipped weekly", memory(), None, similarity=0.8).asks
+    assert not verdict(KEPT, memory(), None).asks
+
+
+@pytest.mark.covers("write.judged")
+def test_the_same_in_other_words_is_a_duplicate_and_a_fuller_wording_is_taken_over() -> None:
+    brief = verdict("Deployments happen Friday afternoon", memory(), SAME)
+    assert brief.duplicate_of is not None
+    fuller = "Deployments always go out late on Friday in the afternoon hours"
+    assert verdict(fuller.replace("always ", ""), memory(), SAME).merged is not None
+
+
+@pytest.mark.covers("write.judged")
+@pytest.mark.parametrize(
+    ("new", "kept"),
+    [
+        ("Release 42 is live", "Release 41 is live"),
+        ("Alice reviews Bob", "Bob reviews Alice"),
+        ("Never deploy on Friday", "Deploy on Friday"),
+        ("Deploy on Friday unless it snows", "Deploy on Friday"),
+    ],
+)
+def test_no_judge_makes_one_of_statements_with_other_particulars(new: str, kept: str) -> None:
+    found = verdict(new, memory(kept), SAME, similarity=0.99)
+    assert found.duplicate_of is None
+    assert found.merged is None
+
+
+@pytest.mark.covers("write.judged")
+def test_a_contradiction_that_names_its_part_outdates_the_kept_one() -> None:
+    found = verdict("Deployments go out every morning", memory(), CONTRARY)
+    assert [one.content for one in found.outdated] == [KEPT]
+    assert "on Friday afternoon" in found.why
+    assert "judge@1 x" in found.why
+
+
+@pytest.mark.covers("write.judged")
+@pytest.mark.parametrize("part", ["", "on Monday", "the", "  ", "Deployments go out at noon"])
+def test_a_contradiction_without_the_part_it_contradicts_changes_nothing(part: str) -> None:
+    found = verdict("Deployments go out every morning", memory(), Opinion("contradicts", part))
+    assert found.outdated == ()
+    assert not found.pending
+
+
+@pytest.mark.covers("write.judged")
+def test_unrelated_statements_never_retire_each_other() -> None:
+    found = verdict("Alice prefers tea", memory(), CONTRARY, similarity=0.99)
+    assert (found.outdated, found.pending, found.merged, found.duplicate_of) == (
+        (),
+        False,
+        None,
+        None,
+    )
+
+
+def test_a_lighter_source_waits_and_a_contradiction_of_the_same_day_waits_with_its_twin() -> None:
+    new = "Deployments go out every morning"
+    lighter = verdict(new, memory(kind="user"), CONTRARY)
+    assert (lighter.pending, lighter.outdated) == (True, ())
+    both = verdict(new, memory(days=0.5), CONTRARY)
+    assert (both.pending, len(both.set_aside)) == (True, 1)
+
+
+def test_where_the_judge_failed_rules_decide() -> None:
+    found = verdict("Shipping is done on Fridays", memory(), Opinion("same", failed="away"))
+    assert (found.asks, found.duplicate_of, found.outdated) == ((), None, ())
+
+
+def test_an_opinion_is_of_one_revision() -> None:
+    edited = memory().model_copy(update={"revision": 2})
+    opinions = Opinions({Pair("x", memory()).key: SAME})
+    assert opinions.of("x", memory()) is SAME
+    assert opinions.of("x", edited) is None
+
+
+_WORDS = (
+    "deploy", "release", "on", "Friday", "Monday", "41", "42", "never", "not", "Alice", "Bob",
+    "prefers", "tea", "coffee", "before", "after",
+)  # fmt: skip
+_words = st.sampled_from(_WORDS)
+_statement = st.lists(_words, min_size=1, max_size=6).map(" ".join)
+
+
+@pytest.mark.covers("write.judged")
+@given(
+    _statement, _statement, st.sampled_from(["same", "contradicts", "different"]),
+    st.text(max_size=12) | _statement,
+)  # fmt: skip
+def test_whatever_a_judge_says_its_word_is_checked(
+    new: str, kept: str, relation: str, part: str
+) -> None:
+    opinion = Opinion(relation, part)  # pyright: ignore[reportArgumentType]
+    found = believed(opinion, read(new), memory(kept))
+    if found == "same":
+        assert sorted(read(new).numbers) == sorted(read(kept).numbers)
+        assert read(new).negations == read(kept).negations
+    if found == "contradicts":
+        assert part.strip()
+        assert set(read(new).stems) & set(read(kept).stems)
