@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from hindsight_ray.compose import connect_sync as connect_sync
     from hindsight_ray.compose import open as open  # noqa: A004 - the public name
     from hindsight_ray.compose import open_sync as open_sync
+    from hindsight_ray.core.attribution.environment import Environment as Environment
+    from hindsight_ray.core.attribution.environment import Restored as Restored
+    from hindsight_ray.core.attribution.environment import Script as Script
+    from hindsight_ray.core.attribution.environment import check_environment as check_environment
     from hindsight_ray.domain.answer import Found as Found
     from hindsight_ray.domain.answer import Hit as Hit
     from hindsight_ray.domain.caller import Caller as Caller
@@ -48,6 +52,7 @@ _WHERE = {
     "Attribution": "domain.credit",
     "Caller": "domain.caller",
     "Credit": "domain.credit",
+    "Environment": "core.attribution.environment",
     "Event": "domain.event",
     "Flushed": "domain.run",
     "Found": "domain.answer",
@@ -61,15 +66,18 @@ _WHERE = {
     "NotFound": "errors",
     "Outcome": "domain.run",
     "Receipt": "domain.receipt",
+    "Restored": "core.attribution.environment",
     "ReviewReport": "domain.review",
     "Run": "domain.run",
     "RunRecorder": "client.run",
     "Scene": "domain.memory",
+    "Script": "core.attribution.environment",
     "Search": "domain.commands",
     "Settings": "domain.settings",
     "Synchronous": "client.sync",
     "Ticket": "domain.caller",
     "Trajectory": "domain.run",
+    "check_environment": "core.attribution.environment",
     "connect": "compose",
     "connect_sync": "compose",
     "open": "compose",
