@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+import yaml
 from pydantic import ValidationError
 
 from hindsight_ray.adapters.home import SETTINGS_FILE
@@ -38,6 +39,19 @@ def build_settings(fields: Mapping[str, object]) -> Settings:
         ) from None
     except HindsightError as error:
         raise InvalidSettings(error.message, **error.details) from None
+
+
+def read_config(path: Path) -> dict[str, object]:
+    """The settings that a YAML file names, secrets not among them. Raises `InvalidSettings`."""
+    try:
+        fields: object = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InvalidSettings(f"`--config` {path}: {error}", path=str(path)) from None
+    if not isinstance(fields, dict):
+        raise InvalidSettings(f"`--config` {path} must hold settings by name", path=str(path))
+    known = cast("dict[str, object]", fields)
+    build_settings(known)
+    return known
 
 
 def keep_settings(home: Path, settings: Settings, *, prefix: str = "") -> None:

@@ -24,6 +24,7 @@ _RECORD = "One place of record"
 _RUN = "Two ways to run"
 _WORK = "From work to memory"
 _AUDIT = "hindsight_ray/domain/audit.py"
+_ERASE = "hindsight_ray/service/erase.py"
 _OUTSIDE = "hindsight_ray/service/outside.py"
 _MODEL = "hindsight_ray/service/asking.py"
 _CREDIT = "hindsight_ray/core/attribution"
@@ -59,6 +60,9 @@ REQUIREMENTS: dict[str, Requirement] = {
     "G2.tickets_by_tenant": _R("a ticket is ended by its own tenant's administrator alone", "G2"),
     "G2.until": _R("a grant with an end is gone at that moment", "G2"),
     "G2.processes": _R("a revoke made in one process binds every other at once", "G2"),
+    "G2.history": _R("no read begun after a revoke returned shows what was revoked", "G2"),
+    "G2.frozen": _R("a frozen broker holds up no revoke and answers nothing stale", "G2"),
+    "G2.killed": _R("a revoke survives the end of the authority in the middle of it", "G2"),
     # G3 nothing acknowledged is lost, nothing is doubled
     "G3.commands": _R("a repeated command has one effect and is answered by its receipt", "G3"),
     "G3.reused": _R("a command id used again with another payload is refused", "G3"),
@@ -80,6 +84,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "G5.verb": _R("a command that is not in the table of verbs is denied", "G5"),
     "G5.tickets": _R("forged, expired and foreign tickets are refused alike", "G5"),
     "G5.agree": _R("enforce, compiled access, row filter and explain always agree", "G5"),
+    "G5.handles": _R("a handle to an actor gives nothing without a ticket", "G5"),
     "G5.fuzz": _R("no text grants more than a strict reading of it", "G5"),
     "G5.carried": _R("a policy carried on by its changes is the policy read as a whole", "G5"),
     "G5.profile": _R("the default profile gives each role exactly what its scenarios say", "G5"),
@@ -105,6 +110,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "record.layers": _R(
         "working state belongs to a run, the short-term window to a session", _WORK
     ),
+    "record.window": _R("a full window is summarised; it is bounded and counts its notes", _WORK),
     "review.triggers": _R("reviews start at a run's end and where something went wrong", _WORK),
     "review.rules": _R("the rule reviewer claims only what the structure proves", _WORK),
     "model.gateway": _R("a model is asked within bounds of time, attempts and money", _MODEL),
@@ -140,6 +146,15 @@ REQUIREMENTS: dict[str, Requirement] = {
     "poison.author": _R(
         "an unreviewed author fills one place of an answer from a shared scope", _OUTSIDE
     ),
+    # Erasing a user
+    "erase.bytes": _R("afterwards no byte of the user's texts is in any file of a home", _ERASE),
+    "erase.derived": _R(
+        "what rests on the user's texts is retracted, or says again what it said before", _ERASE
+    ),
+    "erase.others": _R("what others said, and other tenants, stay as they are", _ERASE),
+    "erase.audit": _R("the audit keeps ids and stays whole", _ERASE),
+    "erase.rights": _R("only who administers the tenant erases", _ERASE),
+    "erase.restore": _R("a restored backup is erased again when it is opened", _ERASE),
     # Attribution
     "credit.exact": _R("Shapley, Banzhaf and Owen values equal two other implementations", _CREDIT),
     "credit.intervals": _R("sampled 95 % intervals hold the truth 93 to 98 % of the time", _CREDIT),

@@ -1,14 +1,30 @@
 """The authority: root of a deployment. Holds the home and the operator key, writes policy."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from hindsight_ray.actors.plan import Deployed, Plan, Release
+from hindsight_ray.actors.roles import Crew
 from hindsight_ray.actors.shell import Shell
-from hindsight_ray.errors import HomeInUse
+from hindsight_ray.errors import HomeInUse, Unavailable
 from hindsight_ray.service.world import World
 
 StartCrew = Callable[[Plan], None]  # starts the other actors of the plan that are not there
+
+
+class CrewHands(Protocol):
+    """What the cluster keeps and ends for the authority."""
+
+    def remembered(self) -> Crew | None:
+        """The crew that was set last, by whichever process; None if it is still the plan's."""
+        ...
+
+    def remember(self, crew: Crew) -> None: ...
+
+    async def retire(self, names: Sequence[str]) -> None:
+        """Let these actors finish what they have in hand, sending callers elsewhere; end them."""
+        ...
 
 
 class Authority(Shell):
@@ -22,9 +38,11 @@ class Authority(Shell):
     - A `revoke` that has returned is committed, and so in force for every later call anywhere.
     """
 
-    def __init__(self, plan: Plan, start_crew: StartCrew) -> None:
+    def __init__(self, plan: Plan, start_crew: StartCrew, hands: CrewHands | None = None) -> None:
         super().__init__(plan.authority_world)
-        self._plan = plan
+        crew = None if hands is None else hands.remembered()
+        self._plan = plan if crew is None else plan.with_crew(crew)
+        self._hands = hands
         self._start_crew = start_crew
         self._release: Release | None = None
         self._starting = asyncio.Lock()
@@ -50,13 +68,30 @@ class Authority(Shell):
         """Which home, node, settings and crew this deployment has, in order or not."""
         return self._plan.deployed()
 
+    async def scale(self, crew: Crew) -> Deployed:
+        """Have so many actors of each role, from now on. Nothing acknowledged is lost by it.
+
+        New ones are there before anybody hears of them; whoever is to go is not named any more
+        when it stops taking work, and what it was sent meanwhile goes to another.
+        """
+        if self._hands is None:
+            raise Unavailable("`deployment` cannot be scaled here")
+        async with self._starting:
+            before = self._plan.crew
+            self._plan = self._plan.with_crew(crew)
+            self._start_crew(self._plan)
+            self._hands.remember(crew)
+            staying = set(crew.names())
+            await self._hands.retire([name for name in before.names() if name not in staying])
+        return self._plan.deployed()
+
     async def world(self) -> World:
         world = await super().world()
         self._hold_home()
         return world
 
-    async def drain(self) -> None:
-        await super().drain()
+    async def drain(self, leaving: bool = False) -> None:
+        await super().drain(leaving)
         if self._release is not None:
             self._release()
             self._release = None

@@ -70,6 +70,11 @@ def own_name() -> str:
     return _ray.get_runtime_context().get_actor_name() or "driver"
 
 
+def own_node() -> str:
+    """The id of the node that this process runs on; empty outside of every cluster."""
+    return _ray.get_runtime_context().get_node_id() if ray.is_initialized() else ""
+
+
 def leave() -> None:
     """Part from the cluster."""
     _ray.shutdown()

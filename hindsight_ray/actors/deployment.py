@@ -4,6 +4,9 @@ The classes are decorated here and nowhere else, so that a test may build each o
 """
 
 import asyncio
+import importlib
+import json
+from collections.abc import Sequence
 from typing import Any
 
 import ray
@@ -14,14 +17,16 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from hindsight_ray.actors.authority import Authority
 from hindsight_ray.actors.broker import Broker
 from hindsight_ray.actors.models import Models
-from hindsight_ray.actors.plan import Deployed, Plan
+from hindsight_ray.actors.plan import ActorState, Deployed, Plan
 from hindsight_ray.actors.reach import Reach
 from hindsight_ray.actors.recorder_host import RecorderHost
 from hindsight_ray.actors.reviewer import Reviewer
-from hindsight_ray.actors.roles import NAMESPACE, actor_name
+from hindsight_ray.actors.roles import NAMESPACE, Crew, actor_name
 from hindsight_ray.errors import HindsightError, Unavailable
 
 _ray: Any = ray  # typed in part only
+_kv: Any = vars(importlib.import_module("ray.experimental.internal_kv"))  # has no public names
+_CREW, _CREW_SPACE = b"crew", b"hindsight"
 
 AUTHORITY = actor_name("authority", 0)
 _CALLS_AT_ONCE = 128  # each costs Ray a stack; more wait in the actor's queue
@@ -52,7 +57,7 @@ async def bring_up(plan: Plan) -> Deployed:
 
     Raises `HomeInUse` if the plan's home is open elsewhere; nothing is left running then.
     """
-    mine = _start(AUTHORITY, Authority, plan, plan, start_crew)
+    mine = _start(AUTHORITY, Authority, plan, plan, start_crew, RayHands())
     try:
         return await Reach().ask((AUTHORITY,), lambda authority: authority.bring_up.remote())
     except HindsightError:
@@ -72,14 +77,48 @@ def start_crew(plan: Plan) -> None:
         _start(actor_name("reviewer", i), Reviewer, plan, plan.broker_world)
 
 
+class RayHands:
+    """`CrewHands` of this cluster. What is remembered lies with the names of the actors."""
+
+    def remembered(self) -> Crew | None:
+        found = _kv["_internal_kv_get"](_CREW, namespace=_CREW_SPACE)
+        return None if found is None else Crew(*json.loads(found))
+
+    def remember(self, crew: Crew) -> None:
+        numbers = json.dumps([crew.brokers, crew.recorder_hosts, crew.reviewers])
+        _kv["_internal_kv_put"](_CREW, numbers.encode(), overwrite=True, namespace=_CREW_SPACE)
+
+    def forget(self) -> None:
+        _kv["_internal_kv_del"](_CREW, namespace=_CREW_SPACE)
+
+    async def retire(self, names: Sequence[str]) -> None:
+        faults = await asyncio.gather(*(_drain(name, leaving=True) for name in names))
+        for name in names:
+            _kill(name)
+        await _gone(tuple(names))
+        said = "; ".join(fault for fault in faults if fault)
+        if said:
+            raise Unavailable(f"actors have left, but not all jobs had ended: {said}")
+
+
+async def scale(crew: Crew) -> Deployed:
+    """Have so many actors of each role. Raises `Unavailable` if there is no deployment."""
+    return await Reach().ask((AUTHORITY,), lambda authority: authority.scale.remote(crew))
+
+
+async def crew_now() -> Crew | None:
+    """How many actors of each role there are by now; None without a deployment."""
+    found = await find()
+    return None if found is None else found.crew
+
+
 async def watch(*, wait_s: float = _ANSWER_WAIT_S) -> Deployed | None:
     """The deployment with its actors' process ids; 0 for one that does not answer now."""
     found = await find()
     if found is None:
         return None
-    names = found.crew.names()
-    pids = await asyncio.gather(*(_pid(name, wait_s) for name in names))
-    return found.with_pids(dict(zip(names, pids, strict=True)))
+    states = await asyncio.gather(*(_state(name, wait_s) for name in found.crew.names()))
+    return found.with_actors(states)
 
 
 async def take_down() -> bool:
@@ -95,6 +134,7 @@ async def take_down() -> bool:
     for name in (*others, AUTHORITY):
         _kill(name)
     await _gone(found.crew.names())
+    RayHands().forget()
     said = "; ".join(fault for fault in faults if fault)
     if said:
         raise Unavailable(f"`deployment` has ended, but not all jobs had: {said}")
@@ -113,7 +153,7 @@ def _start(name: str, kind: type[Any], plan: Plan, *arguments: Any) -> bool:
         "max_restarts": -1,
         "max_concurrency": _CALLS_AT_ONCE,
         "num_cpus": 0,
-        "scheduling_strategy": NodeAffinitySchedulingStrategy(plan.node_id, soft=False),
+        "scheduling_strategy": _place_of(name, plan),
     }
     if _handle(name) is not None:
         return False
@@ -122,6 +162,18 @@ def _start(name: str, kind: type[Any], plan: Plan, *arguments: Any) -> bool:
     except ActorAlreadyExistsError:
         return False
     return True
+
+
+def _place_of(name: str, plan: Plan) -> NodeAffinitySchedulingStrategy:
+    """Where the actor starts: beside the ledger's file, or else on the living nodes in turn.
+
+    Ray would put actors that reserve nothing on one node. Whoever loses its node starts on another.
+    """
+    if plan.pinned or name == AUTHORITY:
+        return NodeAffinitySchedulingStrategy(plan.node_id, soft=not plan.pinned)
+    nodes = sorted(node["NodeID"] for node in _ray.nodes() if node["Alive"])
+    turn = plan.crew.names().index(name)
+    return NodeAffinitySchedulingStrategy(nodes[turn % len(nodes)], soft=True)
 
 
 def _handle(name: str) -> ActorHandle[Any] | None:
@@ -133,17 +185,18 @@ def _handle(name: str) -> ActorHandle[Any] | None:
         return None
 
 
-async def _pid(name: str, wait_s: float) -> int:
+async def _state(name: str, wait_s: float) -> ActorState:
     handle = _handle(name)
     if handle is None:
-        return 0
+        return ActorState(name)
     try:
-        return await asyncio.wait_for(_awaited(handle.ready.remote()), wait_s)
+        said = await asyncio.wait_for(_awaited(handle.state.remote()), wait_s)
     except (RayActorError, RayTaskError, TimeoutError, GetTimeoutError):
-        return 0
+        return ActorState(name)
+    return ActorState(name, **said)
 
 
-async def _drain(name: str) -> str:
+async def _drain(name: str, *, leaving: bool = False) -> str:
     """Have an actor finish what it has in hand; what went wrong in that, or nothing.
 
     One that does not answer has nothing in flight that anybody was told of.
@@ -152,7 +205,7 @@ async def _drain(name: str) -> str:
     if handle is None:
         return ""
     try:
-        await asyncio.wait_for(_awaited(handle.drain.remote()), _ANSWER_WAIT_S)
+        await asyncio.wait_for(_awaited(handle.drain.remote(leaving)), _ANSWER_WAIT_S)
     except (RayActorError, TimeoutError):
         return ""
     except RayTaskError as failure:

@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
+from hindsight_ray.actors.cluster import own_node
 from hindsight_ray.domain.chat import Question, Said
 from hindsight_ray.domain.rows import EmbeddingSpace
 from hindsight_ray.errors import Unavailable
@@ -44,7 +46,11 @@ class Models:
         await self._loaded()
         return os.getpid()
 
-    async def drain(self) -> None:
+    async def state(self) -> dict[str, Any]:
+        """How this process is; it decides nothing, so it names no revision."""
+        return {"pid": await self.ready(), "node_id": own_node()}
+
+    async def drain(self, leaving: bool = False) -> None:
         """Nothing is kept here."""
 
     async def _loaded(self) -> Embedder:

@@ -1,6 +1,6 @@
 """What a deployment is made of, as a value that travels: Ray rebuilds every actor from it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from hindsight_ray.actors.models import ChatFactory, EmbedderFactory
@@ -35,6 +35,19 @@ class Plan:
         settings = self.settings
         return Crew(settings.brokers, settings.recorder_hosts, settings.reviewers)
 
+    @property
+    def pinned(self) -> bool:
+        """Whether the ledger is a file, which only the processes of its own node may use."""
+        return self.settings.ledger == "sqlite"
+
+    def with_crew(self, crew: Crew) -> "Plan":
+        numbers = {
+            "brokers": crew.brokers,
+            "recorder_hosts": crew.recorder_hosts,
+            "reviewers": crew.reviewers,
+        }
+        return replace(self, settings=self.settings.model_copy(update=numbers))
+
     def deployed(self) -> "Deployed":
         """What others may know of it."""
         return Deployed(self.home, self.address, self.node_id, self.settings, self.crew)
@@ -49,7 +62,25 @@ class Deployed:
     node_id: str
     settings: Settings
     crew: Crew
-    pids: tuple[tuple[str, int], ...] = ()  # actor name, process id; 0 while it restarts
+    actors: tuple["ActorState", ...] = ()
 
-    def with_pids(self, pids: dict[str, int]) -> "Deployed":
-        return replace(self, pids=tuple(pids.items()))
+    @property
+    def pids(self) -> tuple[tuple[str, int], ...]:
+        """Each actor's name and process id; 0 while it restarts."""
+        return tuple((one.name, one.pid) for one in self.actors)
+
+    def with_actors(self, actors: Iterable["ActorState"]) -> "Deployed":
+        return replace(self, actors=tuple(actors))
+
+
+@dataclass(frozen=True, slots=True)
+class ActorState:
+    """What an actor says of itself; zeros while it does not answer."""
+
+    name: str
+    pid: int = 0
+    node_id: str = ""
+    running: int = 0  # commands in hand
+    answered: int = 0  # commands since its process began
+    failed: int = 0  # of those, with an error of any kind
+    revision: int = 0  # of the policy, as its ledger has it now

@@ -30,11 +30,19 @@ class Reach:
     def __init__(self) -> None:
         self._handles: dict[str, ActorHandle[Any]] = {}
 
-    async def ask(self, names: tuple[str, ...], invoke: Invoke, *, repeatable: bool = True) -> Any:
+    async def ask(
+        self,
+        names: tuple[str, ...],
+        invoke: Invoke,
+        *,
+        repeatable: bool = True,
+        anew: Callable[[], Awaitable[tuple[str, ...]]] | None = None,
+    ) -> Any:
         """`invoke` the first of `names` that answers. Raises what the actor raised as its own type.
 
         An actor that is restarting is asked again, the next of `names` in between, within
-        stated bounds; then `Unavailable`.
+        stated bounds; then `Unavailable`. One that has left the deployment took nothing in hand;
+        `anew` says who is there instead.
         """
         pause_s = _PAUSE_FIRST_S
         for attempt in range(ATTEMPTS_MAX):
@@ -42,7 +50,11 @@ class Reach:
             try:
                 return await invoke(self._handle(name))
             except RayTaskError as failure:
-                raise _cause(failure) from None
+                cause = _cause(failure)
+                if anew is None or not _has_left(cause):
+                    raise cause from None
+                self._handles.pop(name, None)
+                names = await anew()
             except RayActorError:
                 self._handles.pop(name, None)
                 if not repeatable:
@@ -50,7 +62,8 @@ class Reach:
             except RayError as failure:
                 raise Unavailable(f"`{name}` could not be asked: {failure}", actor=name) from None
             except _Absent:
-                pass
+                if anew is not None:
+                    names = await anew()
             if (attempt + 1) % len(names) == 0:
                 await asyncio.sleep(pause_s)
                 pause_s = min(2 * pause_s, _PAUSE_MAX_S)
@@ -73,6 +86,10 @@ class Reach:
 
 class _Absent(Exception):
     """No actor has this name now."""
+
+
+def _has_left(cause: BaseException) -> bool:
+    return isinstance(cause, Unavailable) and bool(cause.details.get("leaving"))
 
 
 def _cause(failure: RayTaskError) -> BaseException:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from hindsight_ray.actors.cluster import own_node
 from hindsight_ray.domain.commands import Command
 from hindsight_ray.errors import Unavailable
 from hindsight_ray.service import door
@@ -35,12 +36,18 @@ class Shell:
         self._running = 0
         self._idle = asyncio.Event()
         self._draining = False
+        self._leaving = False
+        self._answered = 0
+        self._failed = 0
 
     async def call(self, token: str, command: Command) -> Any:
         """Answer one command. Raises what its verb raises, and `Unavailable` while stopping."""
         self._enter()
+        self._failed += 1
         try:
-            return await door.call(await self.world(), token, command)
+            answer = await door.call(await self.world(), token, command)
+            self._failed -= 1
+            return answer
         finally:
             self._leave()
 
@@ -49,8 +56,26 @@ class Shell:
         await self.world()
         return os.getpid()
 
-    async def drain(self) -> None:
-        """Let what is in flight finish, then close the stores."""
+    async def state(self) -> dict[str, Any]:
+        """How this process is: its id, its load, and the policy's revision as it sees it."""
+        world = await self.world()
+        async with world.ledger.reading() as unit:
+            standing = await unit.policy.standing("", "")
+        return {
+            "pid": os.getpid(),
+            "node_id": own_node(),
+            "running": self._running,
+            "answered": self._answered,
+            "failed": self._failed,
+            "revision": standing.revision,
+        }
+
+    async def drain(self, leaving: bool = False) -> None:
+        """Let what is in flight finish, then close the stores.
+
+        One that is `leaving` a deployment which goes on sends callers to the others.
+        """
+        self._leaving = leaving
         self._draining = True
         if self._running:
             await self._idle.wait()
@@ -60,6 +85,8 @@ class Shell:
 
     async def world(self) -> World:
         """The world of this process, built once."""
+        if self._leaving:
+            raise Unavailable("this process has left the deployment; ask another", leaving=True)
         if self._draining:
             raise Unavailable("`deployment` is stopping; start it again with `hindsight-ray up`")
         if self._opened is None:
@@ -74,5 +101,6 @@ class Shell:
 
     def _leave(self) -> None:
         self._running -= 1
+        self._answered += 1
         if self._running == 0:
             self._idle.set()

@@ -1,5 +1,7 @@
 """The client's way to a deployment: each command to the actor that answers it."""
 
+import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -9,7 +11,9 @@ from hindsight_ray.actors.reach import Reach
 from hindsight_ray.actors.roles import Crew, Role, actor_name, role_of, stable_number
 from hindsight_ray.actors.wire import packed_events
 from hindsight_ray.domain import commands as c
+from hindsight_ray.errors import Unavailable
 
+_LOOK_S = 5.0  # how long a client may go on with the crew that it knows
 _NOT_REPEATABLE: frozenset[type[c.Command]] = frozenset({c.Note})  # carries no id of its own
 
 
@@ -18,32 +22,68 @@ class RayTransport:
 
     **Guarantees**
     - An error arrives as the type it was raised as, with its details.
+    - An agent's batches come one after the other, so its host may change between two of them: by
+      scaling, or where two clients know of another number for some seconds. The ledger orders them.
     - While an actor restarts, its calls are sent again within stated bounds, to another of its
       role where there is one; every command that is sent again has one effect.
     """
 
-    def __init__(self, crew: Crew, leave: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        crew: Crew,
+        leave: Callable[[], Awaitable[None]],
+        crew_now: Callable[[], Awaitable[Crew | None]] | None = None,
+    ) -> None:
+        """`crew_now` asks how many actors there are by now: a deployment may be scaled."""
         self._crew = crew
         self._leave = leave
+        self._crew_now = crew_now
+        self._looked_at = 0.0
+        self._looking: asyncio.Task[None] | None = None
         self._reach = Reach()
 
     async def call(self, token: str, command: c.Command) -> Any:
         """Answer one command of whoever holds `token`."""
         role = role_of(command)
+        self._look_in_a_while()
         names = self._names(role, token, command)
+
+        async def anew() -> tuple[str, ...]:
+            await self._look()
+            return self._names(role, token, command)
+
         if isinstance(command, c.RecordEvents):
             batch = packed_events(command)
-            return await self._reach.ask(names, lambda host: host.record.remote(token, batch))
+            return await self._reach.ask(
+                names, lambda host: host.record.remote(token, batch), anew=anew
+            )
 
         def invoke(actor: ActorHandle[Any]) -> Any:
             return actor.call.remote(token, command)
 
         repeatable = type(command) not in _NOT_REPEATABLE
-        return await self._reach.ask(names, invoke, repeatable=repeatable)
+        return await self._reach.ask(names, invoke, repeatable=repeatable, anew=anew)
 
     async def close(self) -> None:
         """Part from the cluster as far as this client came to it; the deployment stays."""
+        if self._looking is not None:
+            self._looking.cancel()
         await self._leave()
+
+    def _look_in_a_while(self) -> None:
+        """See, now and then and beside the call, whether there are more or fewer actors."""
+        now = asyncio.get_running_loop().time()
+        if self._crew_now is None or now - self._looked_at < _LOOK_S:
+            return
+        if self._looking is None or self._looking.done():
+            first, self._looked_at = self._looked_at == 0.0, now
+            if not first:
+                self._looking = asyncio.create_task(self._look())
+
+    async def _look(self) -> None:
+        if self._crew_now is not None:
+            with contextlib.suppress(Unavailable):
+                self._crew = await self._crew_now() or self._crew
 
     def _names(self, role: Role, token: str, command: c.Command) -> tuple[str, ...]:
         """The preferred actor first. An agent keeps its host, a ticket its broker."""

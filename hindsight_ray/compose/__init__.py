@@ -67,6 +67,20 @@ async def status(address: str | None = None, home: str | Path | None = None) -> 
     return await _on_ray().status(address, _path(home))
 
 
+async def scale(
+    address: str | None = None,
+    home: str | Path | None = None,
+    *,
+    brokers: int | None = None,
+    recorder_hosts: int | None = None,
+    reviewers: int | None = None,
+) -> "Deployed":
+    """Have so many actors of each role in the running deployment, which goes on meanwhile."""
+    return await _on_ray().scale(
+        address, _path(home), brokers=brokers, recorder_hosts=recorder_hosts, reviewers=reviewers
+    )
+
+
 async def down(address: str | None = None, home: str | Path | None = None) -> bool:
     """Drain and end the deployment, and its cluster if `up` started it. False if there is none."""
     return await _on_ray().down(address, _path(home))

@@ -12,9 +12,11 @@ from hindsight_ray.actors.cluster import Attached
 from hindsight_ray.actors.plan import Deployed, Plan
 from hindsight_ray.actors.remote_chat import RemoteChat
 from hindsight_ray.actors.remote_models import RemoteEmbedder
+from hindsight_ray.actors.roles import Crew
 from hindsight_ray.actors.tasks import RayTasks
 from hindsight_ray.actors.transport import RayTransport
 from hindsight_ray.adapters.clock import SystemClock, SystemIds
+from hindsight_ray.adapters.erasing import SqlErasing
 from hindsight_ray.adapters.home import Home, deployment_address
 from hindsight_ray.adapters.models.remembered import RememberingEmbedder
 from hindsight_ray.adapters.policy.operator import (
@@ -27,6 +29,7 @@ from hindsight_ray.adapters.starting import forget_head, note_head, noted_head, 
 from hindsight_ray.adapters.wrapping.grouped import GroupedLedger
 from hindsight_ray.client.transport import Connection
 from hindsight_ray.compose.embedded import (
+    FILE_LEDGER,
     assembled,
     chat_of,
     embedder_of,
@@ -43,7 +46,9 @@ from hindsight_ray.domain.commands import IssueTicket
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import InvalidSettings, Unavailable
 from hindsight_ray.ports import Clock, Embedder, Ledger, Tickets
+from hindsight_ray.service.erase import erase_again
 from hindsight_ray.service.world import Opened
+from hindsight_ray.settings import build_settings
 
 _CREW_WAIT_S = 90.0  # how long `up` waits for an actor before it reports it as not there
 
@@ -81,6 +86,26 @@ async def status(address: str | None, home: Path | None) -> Deployed | None:
     """The deployment with its actors' process ids, or None if there is none. Starts nothing."""
     where = address or deployment_address(home or home_default())
     return None if where is None else await _watched(where)
+
+
+async def scale(
+    address: str | None,
+    home: Path | None,
+    *,
+    brokers: int | None,
+    recorder_hosts: int | None,
+    reviewers: int | None,
+) -> Deployed:
+    """Have so many actors of each role in the running deployment; None leaves a number as it is."""
+    where = address or deployment_address(home or home_default())
+    if where is None:
+        raise Unavailable("there is no deployment to scale; `hindsight-ray up` starts one")
+    found = await _watched(where)
+    given = {"brokers": brokers, "recorder_hosts": recorder_hosts, "reviewers": reviewers}
+    changed = {name: number for name, number in given.items() if number is not None}
+    wanted = build_settings({**found.settings.model_dump(), **changed})
+    await deployment.scale(Crew(wanted.brokers, wanted.recorder_hosts, wanted.reviewers))
+    return await _watched(where, wait_s=_CREW_WAIT_S)
 
 
 async def down(address: str | None, home: Path | None) -> bool:
@@ -126,7 +151,7 @@ async def _through(tie: Attached, home: Path | None, given: Mapping[str, object]
             await deployment.take_down()
         tie.leave()
 
-    transport = RayTransport(deployed.crew, leave)
+    transport = RayTransport(deployed.crew, leave, deployment.crew_now)
     clock = SystemClock()
     operator = _operator(deployed, tie, transport, clock)
     return Connection(transport, deployed.settings, clock, SystemIds(), operator, RayTasks())
@@ -137,7 +162,8 @@ def _operator(
 ) -> OperatorTickets | None:
     """The operator's tickets where its key can be read: on the home's node, by its owner."""
     home = Path(deployed.home)
-    if tie.node_id != deployed.node_id or not holds_operator_key(home):
+    here = tie.node_id == deployed.node_id or not _of_one_node(deployed)
+    if not here or not holds_operator_key(home):
         return None
 
     async def make_known(tenant: str, token: str) -> None:
@@ -145,6 +171,10 @@ def _operator(
         await transport.call(token, IssueTicket(request=request))
 
     return OperatorTickets(load_signer(home), clock, make_known)
+
+
+def _of_one_node(deployed: Deployed) -> bool:
+    return deployed.settings.ledger == FILE_LEDGER
 
 
 def _check_same(
@@ -156,7 +186,7 @@ def _check_same(
             f" {deployed.home!r}; a cluster has one deployment",
             home=deployed.home,
         )
-    if home is not None and tie.node_id != deployed.node_id:
+    if home is not None and tie.node_id != deployed.node_id and _of_one_node(deployed):
         raise InvalidSettings(
             f"`home` {str(home)!r} is a SQLite home on node {deployed.node_id} alone, and this is"
             f" node {tie.node_id}; leave `home` out to use the deployment from here",
@@ -199,7 +229,9 @@ async def _authority_world(path: Path, settings: Settings) -> Opened:
     ledger = await ledger_of(path, settings, writer=cluster.own_name())
     try:
         await prepare(ledger, embedder_of(settings).space, settings.policy)
-        return _assembled(ledger, settings, load_signer(path))
+        opened = _assembled(ledger, settings, load_signer(path), SqlErasing(ledger, path))
+        await erase_again(opened.world)
+        return opened
     except BaseException:
         await ledger.close()
         raise
@@ -217,12 +249,14 @@ async def _recorder_world(path: Path, settings: Settings) -> Opened:
     return _assembled(ledger, settings, load_verifier(path))
 
 
-def _assembled(ledger: Ledger, settings: Settings, tickets: Tickets) -> Opened:
+def _assembled(
+    ledger: Ledger, settings: Settings, tickets: Tickets, erasing: SqlErasing | None = None
+) -> Opened:
     embedder = _remote_embedder(settings)
     store = store_of(settings, embedder.space)
     known = chat_of(settings)
     chat = None if known is None else RemoteChat(known)
-    return assembled(ledger, store, embedder, tickets, settings, chat=chat)
+    return assembled(ledger, store, embedder, tickets, settings, chat=chat, erasing=erasing)
 
 
 async def _own_embedder(settings: Settings) -> Embedder:

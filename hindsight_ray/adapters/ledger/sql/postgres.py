@@ -164,7 +164,7 @@ def translated(error: DBAPIError, address: str) -> HindsightError | None:
             " acknowledged",
             error=state,
         )
-    if state == "42501":
+    if state in ("42501", "3F000"):
         remedy = "Grant the role CREATE and USAGE on the schema"
     elif state.startswith(_AWAY) or error.connection_invalidated or _unreached(cause, state):
         remedy = _remedy(str(cause))
