@@ -1,8 +1,8 @@
 """Whatever the text, the loader grants no more than a strict reading of it, and Casbin agrees.
 
 The reference below was written from the description of the format alone: one pattern for a row,
-and every line must be one, a comment or blank. It knows nothing of names that collide or chains that
-are too long, so the loader may refuse more than it; it may never accept more, or read other words.
+and every line must be one, a comment or blank. It knows nothing of names that collide or chains
+too long, so the loader may refuse more than it; it may never accept more, or read other words.
 """
 
 import random
