@@ -8,7 +8,16 @@ from hindsight_ray.domain.ids import CommandId, MemoryId
 from hindsight_ray.domain.memory import MemoryType, Status
 
 WriteResult = Literal[
-    "stored", "duplicate", "merged", "superseded", "pending", "split", "refused", "forgotten"
+    "stored",
+    "duplicate",
+    "merged",
+    "superseded",
+    "pending",
+    "split",
+    "refused",
+    "forgotten",
+    "archived",
+    "restored",
 ]
 
 

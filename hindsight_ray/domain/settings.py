@@ -14,6 +14,9 @@ class Settings(Value):
     policy: str = Field(
         default="default", pattern="^(default|strict|team|research)$"
     )  # to begin with
+    ledger: str = Field(default="sqlite", pattern="^(sqlite|postgresql)$")
+    ledger_readers: int = Field(default=8, ge=1, le=64)  # connections of each process that read
+    postgres_dsn_env: str = "HINDSIGHT_POSTGRES_DSN"  # the variable that holds it; never the value
     store: str = Field(default="embedded", pattern="^(embedded|weaviate)$")
     weaviate_url: str = "http://127.0.0.1:8080"
     weaviate_grpc_port: int = Field(default=50051, ge=1, le=65_535)
@@ -34,6 +37,10 @@ class Settings(Value):
     review_events_min: int = Field(default=10, ge=1)
     repeated_step_limit: int = Field(default=3, ge=1)
     memories_per_scope_max: int = Field(default=100_000, ge=1)
+    archived_kept_days: int = Field(default=0, ge=0)  # 0: for ever
+    expired_kept_days: int = Field(default=30, ge=0)  # in the archive; 0: for ever
+    upkeep_every_s: float = Field(default=3_600.0, gt=0)  # how often a deployment's steward looks
+    upkeep_slice: int = Field(default=500, ge=1, le=10_000)
     conflict_window_s: int = Field(default=24 * 3600, ge=0)
     write_rounds_max: int = Field(default=5, ge=1)
     chat_strong: str | None = None  # a LiteLLM model's name; None: rules alone

@@ -3,13 +3,11 @@
 from hindsight_ray.domain.access import Revision
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import Forget
-from hindsight_ray.domain.event import MemoryRef
-from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.ports import Unit
 from hindsight_ray.service import commit, once
 from hindsight_ray.service.admit import Admitted, absent, admit
-from hindsight_ray.service.seen import visible
+from hindsight_ray.service.seen import last_known, visible
 from hindsight_ray.service.settle import changing
 from hindsight_ray.service.world import World
 
@@ -43,10 +41,7 @@ async def forget(world: World, caller: Caller, command: Forget) -> Receipt:
 async def _authorise_again(unit: Unit, admitted: Admitted, memory_id: str) -> None:
     """The receipt of what is gone, for those who might forget it were it still there."""
     tenant = admitted.caller.tenant
-    notes = await unit.memories.history(tenant, memory_id)
-    refs = [MemoryRef(id=MemoryUuid(memory_id), revision=note.revision) for note in notes]
-    records = (await unit.memories.at(tenant, refs)).values()
-    last = max(records, key=lambda record: record.revision, default=None)
+    last = await last_known(unit, tenant, memory_id)
     if last is None or not admitted.may_read(last.audience, last.labels):
         raise absent("memory", memory_id)
     admitted.require("forget", last.scope)

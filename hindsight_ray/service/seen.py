@@ -7,6 +7,8 @@ accepted, for whoever reads its scope by grant: it was the owner's when the scop
 
 from collections.abc import Sequence
 
+from hindsight_ray.domain.event import MemoryRef
+from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.memory import Memory, Status
 from hindsight_ray.ports import Unit
 from hindsight_ray.service.admit import Admitted, absent
@@ -57,3 +59,11 @@ async def presentable(unit: Unit, admitted: Admitted, memories: Sequence[Memory]
         )
         for memory in memories
     ]
+
+
+async def last_known(unit: Unit, tenant: str, memory_id: str) -> Memory | None:
+    """The last record of a memory that may be gone, for whoever repeats what ended it."""
+    notes = await unit.memories.history(tenant, memory_id)
+    refs = [MemoryRef(id=MemoryUuid(memory_id), revision=note.revision) for note in notes]
+    records = (await unit.memories.at(tenant, refs)).values()
+    return max(records, key=lambda record: record.revision, default=None)

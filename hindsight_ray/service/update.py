@@ -115,14 +115,15 @@ def _following(
         field: value for field, value in given.items() if value is not None
     }
     if content is not None or tags is not None:
-        _refuse_laundering(admitted, memory, taken_over)
+        refuse_laundering(admitted, memory, taken_over)
     if content is not None:
         changes["source"] = _source(admitted, memory, taken_over)
     changes |= {"revision": memory.revision + 1, "updated_at": admitted.now}
     return Memory.model_validate(dict(memory) | changes)
 
 
-def _refuse_laundering(admitted: Admitted, memory: Memory, taken_over: Inherited) -> None:
+def refuse_laundering(admitted: Admitted, memory: Memory, taken_over: Inherited) -> None:
+    """Raise `AccessDenied` if the memory's readers may not read all that its author may know."""
     needed = {*written_audience(memory.scope, admitted.caller), *taken_over.audience}
     if contained(needed, memory.audience) and contained(taken_over.labels, memory.labels):
         return

@@ -1,0 +1,130 @@
+"""Looking after a tenant's memories in bounded slices: archive, let go, keep within quotas.
+
+One slice reads so many memories and commits what is due among them together with where it has come
+to, so a pass that was stopped goes on there. Time is the world's clock. Nothing is let go that was
+not archived before, and its last text stays in its history until it is erased.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from hindsight_ray.core.lifecycle import Keeping, Step, least_kept, next_step
+from hindsight_ray.domain.access import Revision
+from hindsight_ray.domain.caller import Caller
+from hindsight_ray.domain.commands import Maintain
+from hindsight_ray.domain.ids import MemoryUuid
+from hindsight_ray.domain.memory import Memory, Status
+from hindsight_ray.domain.rows import RowFilter
+from hindsight_ray.domain.scope import GLOBAL
+from hindsight_ray.domain.upkeep import Maintained
+from hindsight_ray.ports import Unit
+from hindsight_ray.service import commit
+from hindsight_ray.service.admit import admit
+from hindsight_ray.service.commit import Author
+from hindsight_ray.service.settle import changing, sweep
+from hindsight_ray.service.world import World
+
+STEWARD = "agent:steward"
+ALL: frozenset[Status] = frozenset({"active", "outdated", "pending", "quarantined", "archived"})
+BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)  # of a filter that nothing has expired for
+_PAGE = 2_000
+_LIVING: frozenset[Status] = frozenset({"active", "outdated"})
+
+
+async def maintain(world: World, caller: Caller, command: Maintain) -> Maintained:
+    """One slice of upkeep of the caller's tenant. Needs `administer`."""
+    async with world.ledger.reading() as unit:
+        admitted = await admit(world, unit, caller)
+        admitted.require("administer", GLOBAL)
+        by = commit.author(admitted, "Maintain", "administer", GLOBAL)
+    return await one_slice(world, caller.tenant, by, command.slice)
+
+
+async def steward_slice(world: World, tenant: str, size: int) -> Maintained:
+    """One slice in the name of the deployment itself, which acts under no ticket."""
+    async with world.ledger.reading() as unit:
+        revision = Revision((await unit.policy.standing(tenant, "")).revision)
+    return await one_slice(
+        world, tenant, Author(STEWARD, "Maintain", "", revision, world.clock.now()), size
+    )
+
+
+async def one_slice(world: World, tenant: str, by: Author, size: int) -> Maintained:
+    """Look at the next `size` memories of the tenant, and do what is due."""
+    name = f"upkeep of {tenant}"
+    keeping = Keeping(world.settings.archived_kept_days, world.settings.expired_kept_days)
+    archived: list[MemoryUuid] = []
+    forgotten: list[MemoryUuid] = []
+    async with changing(world, name) as unit:
+        after = await unit.upkeep.cursor(name)
+        page = await unit.upkeep.page(everything(tenant), after=after, limit=size)
+        statistics = await unit.stats.of(tenant, [memory.id for _, memory in page])
+        for _, memory in page:
+            step = next_step(memory, statistics[memory.id], by.now, keeping)
+            if step is not None:
+                await _take(unit, memory, step, by)
+                (archived if step.do == "archive" else forgotten).append(memory.id)
+        done = len(page) < size
+        await unit.upkeep.set_cursor(name, 0 if done else page[-1][0])
+    swept = 0
+    if done:
+        archived += await _within_quotas(world, tenant, by)
+        swept = 0 if world.store.shares_ledger else await sweep(world, tenant)
+    return Maintained(
+        looked_at=len(page),
+        archived=tuple(archived),
+        forgotten=tuple(forgotten),
+        swept=swept,
+        done=done,
+    )
+
+
+def everything(tenant: str) -> RowFilter:
+    """Every memory of a tenant whatever its status, expired ones too."""
+    return RowFilter(tenant=tenant, now=BEGINNING, keys=None, statuses=ALL)
+
+
+async def archive(unit: Unit, memory: Memory, by: Author, why: str) -> None:
+    """Put a memory away: it keeps its text and vector and can be restored."""
+    changes = {"status": "archived", "revision": memory.revision + 1, "updated_at": by.now}
+    await commit.put(unit, memory.model_copy(update=changes), None, by, f"archived: {why}")
+
+
+async def make_room(unit: Unit, rows: RowFilter, by: Author, count: int) -> list[MemoryUuid]:
+    """Archive the `count` memories of lowest retention among the active and outdated ones."""
+    living = replace(rows, statuses=_LIVING)
+    found: list[Memory] = []
+    after = 0
+    while page := await unit.upkeep.page(living, after=after, limit=_PAGE):
+        found += [memory for _, memory in page]
+        after = page[-1][0]
+    statistics = await unit.stats.of(rows.tenant, [memory.id for memory in found])
+    chosen = least_kept(((one, statistics[one.id]) for one in found), by.now, count)
+    for memory in chosen:
+        await archive(unit, memory, by, f"over the quota of `{memory.scope}`")
+    return [memory.id for memory in chosen]
+
+
+async def _take(unit: Unit, memory: Memory, step: Step, by: Author) -> None:
+    if step.do == "archive":
+        await archive(unit, memory, by, step.why)
+    else:
+        await commit.forget(unit, memory, by, step.why)
+
+
+async def _within_quotas(world: World, tenant: str, by: Author) -> Sequence[MemoryUuid]:
+    """Scopes that hold more than they may since the limit was lowered."""
+    limit = world.settings.memories_per_scope_max
+    async with world.ledger.reading() as unit:
+        over = {
+            scope: count - limit
+            for scope, count in (await unit.upkeep.scopes(tenant)).items()
+            if count > limit
+        }
+    archived: list[MemoryUuid] = []
+    for scope, count in sorted(over.items()):
+        async with changing(world, f"quota of {scope}") as unit:
+            rows = replace(everything(tenant), scopes=frozenset({scope}))
+            archived += await make_room(unit, rows, by, count)
+    return archived

@@ -1,0 +1,216 @@
+"""What waits for a person, and what becomes of it once a person has decided.
+
+Pending and quarantined memories alike: a person with `review` on the scope who may read the whole
+audience accepts, rejects or corrects them. Accepting says which of two contradicting values holds.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+
+from hindsight_ray.core.admission import split
+from hindsight_ray.core.redaction import redacted
+from hindsight_ray.domain.access import Revision
+from hindsight_ray.domain.caller import Caller
+from hindsight_ray.domain.commands import DecidePending, ListPending
+from hindsight_ray.domain.memory import SOURCE_WEIGHTS, Memory, Status
+from hindsight_ray.domain.receipt import Receipt, WriteResult
+from hindsight_ray.domain.rows import RowFilter
+from hindsight_ray.domain.upkeep import Waiting
+from hindsight_ray.errors import InvalidInput, RevisionConflict
+from hindsight_ray.ports import Unit
+from hindsight_ray.service import commit, once
+from hindsight_ray.service.admit import Admitted, absent, admit, row_filter
+from hindsight_ray.service.commit import Author
+from hindsight_ray.service.offered import inherited
+from hindsight_ray.service.seen import last_known, presentable, visible
+from hindsight_ray.service.settle import changing
+from hindsight_ray.service.update import refuse_laundering
+from hindsight_ray.service.world import World
+
+WAITING: frozenset[Status] = frozenset({"pending", "quarantined"})
+_PAGE = 500
+
+
+async def listed(world: World, caller: Caller, command: ListPending) -> tuple[Waiting, ...]:
+    """What waits in scopes where the caller holds `review`, oldest first, with its conflicts.
+
+    Raises `AccessDenied` for a scope that is named and not the caller's to review.
+    """
+    async with world.ledger.reading() as unit:
+        admitted = await admit(world, unit, caller)
+        if command.scope is not None:
+            admitted.require("review", command.scope)
+        rows = replace(await row_filter(world, unit, admitted), statuses=WAITING)
+        if command.scope is not None:
+            rows = replace(rows, scopes=frozenset({command.scope}))
+        found: list[Memory] = []
+        after = 0
+        while len(found) < command.limit:
+            page = await unit.upkeep.page(rows, after=after, limit=_PAGE)
+            found += [memory for _, memory in page if _reviews(admitted, memory)]
+            if len(page) < _PAGE:
+                break
+            after = page[-1][0]
+        return tuple([await _waiting(unit, admitted, one) for one in found[: command.limit]])
+
+
+def _reviews(admitted: Admitted, memory: Memory) -> bool:
+    return admitted.access.may("review", memory.scope) and admitted.may_read(
+        memory.audience, memory.labels
+    )
+
+
+async def _waiting(unit: Unit, admitted: Admitted, memory: Memory) -> Waiting:
+    notes = await unit.memories.history(memory.tenant, memory.id)
+    conflicts = [
+        kept
+        for kept in await _contradicting(unit, memory, admitted.now)
+        if _reviews(admitted, kept)
+    ]
+    shown = await presentable(unit, admitted, [memory, *conflicts])
+    return Waiting(memory=shown[0], why=notes[-1].why, conflicts=tuple(shown[1:]))
+
+
+async def decide(world: World, caller: Caller, command: DecidePending) -> Receipt:
+    """Accept, reject or edit what waits. Needs `review` on its scope.
+
+    Accepting makes it `active` and notes who vouched (`source.reviewed_by`); other values of its
+    topic with the same readers become `outdated`, whether they were active or waited too. Rejecting
+    forgets it. An edit is an acceptance of the corrected text, whose author is the caller. Raises
+    `NotFound`, `AccessDenied`, `InvalidInput`, `RevisionConflict` for what waits no longer.
+    """
+    content = _checked_content(command)
+    vector = None
+    if content is not None:
+        async with world.ledger.reading() as unit:
+            await _waits(world, unit, caller, command)
+        vector = (await world.embedder.embed([content], "passage"))[0]
+    async with changing(world, command.command_id) as unit:
+        admitted, memory, done = await _waits(world, unit, caller, command)
+        if done is not None:
+            return done
+        by = commit.author(admitted, "DecidePending", "review", memory.scope)
+        why = "edited and accepted" if command.decision == "edit" else f"{command.decision}ed"
+        why = f"{why}: {command.why}" if command.why else why
+        if command.decision == "reject":
+            await commit.forget(unit, memory, by, why)
+            result: WriteResult = "forgotten"
+        else:
+            following = await _accepted(unit, admitted, memory, content)
+            if vector is not None:
+                model = world.embedder.space.model
+                following = following.model_copy(update={"embedding_model": model})
+            await commit.put(unit, following, vector, by, why)
+            retired = await _retire(unit, following, by)
+            result = "superseded" if retired else "stored"
+        receipt = Receipt(
+            command_id=command.command_id,
+            result=result,
+            ids=(memory.id,),
+            revision=Revision(admitted.revision),
+            why=why,
+        )
+        await once.keep(unit, caller, command.command_id, command, receipt)
+    return receipt
+
+
+def _checked_content(command: DecidePending) -> str | None:
+    if (command.decision == "edit") != (command.content is not None):
+        raise InvalidInput("`content` belongs to an edit, and an edit needs it", field="content")
+    if command.content is None:
+        return None
+    parts = split(redacted(command.content)[0])
+    if len(parts) != 1:
+        raise InvalidInput("`content` is longer than one memory", field="content")
+    return parts[0]
+
+
+async def _waits(
+    world: World, unit: Unit, caller: Caller, command: DecidePending
+) -> tuple[Admitted, Memory, Receipt | None]:
+    """The memory that waits, or the receipt of the decision on it, for who may decide it still."""
+    admitted = await admit(world, unit, caller)
+    done = await once.replayed(unit, caller, command.command_id, command, Receipt)
+    if done is not None and done.result == "forgotten":
+        gone = await _last(unit, admitted, command.memory_id)
+        admitted.require("review", gone.scope)
+        return admitted, gone, done
+    memory = await visible(unit, admitted, command.memory_id)
+    admitted.require("review", memory.scope)
+    if done is None and memory.status not in WAITING:
+        raise RevisionConflict(
+            f"`memory` {memory.id!r} is {memory.status!r} and waits for nobody",
+            id=memory.id,
+            current=memory.revision,
+            offered=memory.revision,
+        )
+    return admitted, memory, done
+
+
+async def _last(unit: Unit, admitted: Admitted, memory_id: str) -> Memory:
+    found = await last_known(unit, admitted.caller.tenant, memory_id)
+    if found is None or not admitted.may_read(found.audience, found.labels):
+        raise absent("memory", memory_id)
+    return found
+
+
+async def _accepted(unit: Unit, admitted: Admitted, memory: Memory, content: str | None) -> Memory:
+    """The next revision, as accepted. New text is the caller's word, under the same readers."""
+    source = memory.source.model_copy(update={"reviewed_by": admitted.caller.principal})
+    changes: dict[str, object] = {
+        "status": "active",
+        "revision": memory.revision + 1,
+        "updated_at": admitted.now,
+        "superseded_by": None,
+    }
+    if content is not None:
+        taken_over = await inherited(unit, admitted, None)
+        refuse_laundering(admitted, memory, taken_over)
+        kind = "user" if admitted.caller.agent is None else "agent"
+        said = {
+            "kind": kind,
+            "weight": max(SOURCE_WEIGHTS[kind], memory.source.weight),
+            "agent": admitted.caller.agent,
+            "user": admitted.caller.user,
+        }
+        source = source.model_copy(update=said)
+        changes["content"] = content
+    return Memory.model_validate(dict(memory) | changes | {"source": source})
+
+
+async def _contradicting(unit: Unit, memory: Memory, now: datetime) -> list[Memory]:
+    """Other values of its topic with the same readers and project, active or waiting."""
+    if memory.topic is None:
+        return []
+    rows = RowFilter(
+        tenant=memory.tenant,
+        now=now,
+        keys=None,
+        scopes=frozenset({memory.scope}),
+        types=frozenset({memory.type}),
+        statuses=frozenset({"active", "pending"}),
+    )
+    return [
+        kept
+        for kept in await unit.memories.on_topic(rows, memory.topic)
+        if kept.id != memory.id
+        and kept.project == memory.project
+        and set(kept.audience) == set(memory.audience)
+        and set(kept.labels) == set(memory.labels)
+        and (kept.whole is None or kept.whole != memory.whole)
+    ]
+
+
+async def _retire(unit: Unit, accepted: Memory, by: Author) -> int:
+    """What the accepted value contradicts is outdated by it."""
+    others = await _contradicting(unit, accepted, by.now)
+    for kept in others:
+        changes = {
+            "status": "outdated",
+            "superseded_by": accepted.id,
+            "revision": kept.revision + 1,
+            "updated_at": by.now,
+        }
+        why = f"a person decided for {accepted.id}"
+        await commit.put(unit, kept.model_copy(update=changes), None, by, why)
+    return len(others)

@@ -1,0 +1,179 @@
+"""Change the home's embedding model without a moment in which two spaces mix.
+
+Slice by slice, vectors of the new model are made beside the old ones, which go on being searched;
+a memory that changes meanwhile loses its new vector and gets another. When none is lacking, counts
+and a sample are checked and one transaction puts the new ones in the place of the old and moves the
+home's pin. The old ones are dropped once the sample holds in the space in use, too. Every step is
+found in the ledger, so whoever was killed goes on by asking again.
+"""
+
+import numpy as np
+
+from hindsight_ray.core.calibration import calibrated
+from hindsight_ray.core.samples import drawn
+from hindsight_ray.domain.caller import Caller
+from hindsight_ray.domain.commands import Calibrate, Reembed
+from hindsight_ray.domain.scope import GLOBAL
+from hindsight_ray.domain.upkeep import Calibration, LabelledKind, Reembedding
+from hindsight_ray.errors import StorageFailed, Unavailable
+from hindsight_ray.ports import Embedder, Text, Unit, Vector
+from hindsight_ray.service import commit
+from hindsight_ray.service.admit import admit
+from hindsight_ray.service.world import World
+
+_NEIGHBOURS = 5
+_ROUNDING = 1e-3  # a vector made again is this near at least to what was kept
+_BATCH = 64
+
+
+async def reembed(world: World, caller: Caller, command: Reembed) -> Reembedding:
+    """One slice of the change. Needs `administer`.
+
+    Raises `Unavailable` where another store than the ledger holds the vectors or this process has
+    no models, `ModelFailed`, and `StorageFailed` if what was kept is not what the model says.
+    """
+    async with world.ledger.reading() as unit:
+        admitted = await admit(world, unit, caller)
+        admitted.require("administer", GLOBAL)
+        by = commit.author(admitted, "Reembed", "administer", GLOBAL)
+        pinned = await unit.spaces.pinned()
+    if not world.store.shares_ledger:
+        raise Unavailable(
+            "`reembed` works on homes that keep their vectors themselves; this one's are in a"
+            " memory store apart"
+        )
+    target = _embedder(world, command.model, command.dimension, command.api_base)
+    if pinned is not None and pinned[0] == target.space.model:
+        return await _finish(world, target, command.sample)
+    built = await _build(world, target, command.slice)
+    if built is not None:
+        return built
+    checked, kept = await _checked(world, target, command.sample, beside=target.space.model)
+    async with world.ledger.writing() as unit:
+        done, total = await unit.beside.counts(target.space.model)
+        if done != total:  # written meanwhile
+            return _progress(target, "building", done, total)
+        await unit.beside.switch(target.space.model, target.space.dimension)
+        await commit.note(unit, caller.tenant, f"embedding {target.space.model}", by)
+    return Reembedding(
+        model=target.space.model,
+        state="switched",
+        embedded=done,
+        total=total,
+        checked=checked,
+        neighbours_kept=kept,
+    )
+
+
+async def calibrate(world: World, caller: Caller, command: Calibrate) -> Calibration:
+    """The thresholds of a model from labelled pairs. Needs `administer`; changes nothing."""
+    async with world.ledger.reading() as unit:
+        (await admit(world, unit, caller)).require("administer", GLOBAL)
+    model = world.embedder
+    if command.model is not None and command.model != model.space.model:
+        model = _embedder(world, command.model, command.dimension, command.api_base)
+    texts = [text for pair in command.pairs for text in (pair.a, pair.b)]
+    vectors = np.concatenate(
+        [
+            await model.embed(texts[start : start + _BATCH], "passage")
+            for start in range(0, len(texts), _BATCH)
+        ]
+    )
+    found: dict[LabelledKind, list[float]] = {}
+    for number, pair in enumerate(command.pairs):
+        similarity = float(vectors[2 * number] @ vectors[2 * number + 1])
+        found.setdefault(pair.kind, []).append(similarity)
+    return calibrated(model.space, found)
+
+
+def _embedder(world: World, model: str, dimension: int | None, api_base: str | None) -> Embedder:
+    if world.make_embedder is None:
+        raise Unavailable(
+            "`model` cannot be loaded in this process; take the deployment down and use its home"
+            " with `--home`"
+        )
+    return world.make_embedder(model, dimension, api_base)
+
+
+def _progress(target: Embedder, state: str, done: int, total: int) -> Reembedding:
+    return Reembedding.model_validate(
+        {"model": target.space.model, "state": state, "embedded": done, "total": total}
+    )
+
+
+async def _build(world: World, target: Embedder, size: int) -> Reembedding | None:
+    """Embed the next texts that lack a vector of the new model; None when none does."""
+    model = target.space.model
+    async with world.ledger.reading() as unit:
+        lacking = await unit.beside.lacking(model, limit=size)
+    if not lacking:
+        return None
+    vectors = await target.embed([text.content for text in lacking], "passage")
+    async with world.ledger.writing() as unit:
+        await unit.beside.put(model, lacking, vectors)
+        done, total = await unit.beside.counts(model)
+    return _progress(target, "building", done, total)
+
+
+async def _finish(world: World, target: Embedder, sample: int) -> Reembedding:
+    """The home is in this space: see that it holds, then drop what was before."""
+    async with world.ledger.reading() as unit:
+        left = [name for name in await unit.beside.models() if name != target.space.model]
+        total = len(await unit.beside.numbers())
+    if not left:
+        return _progress(target, "done", total, total)
+    checked, kept = await _checked(world, target, sample, beside=None, before=left[0])
+    async with world.ledger.writing() as unit:
+        for name in left:
+            await unit.beside.drop(name)
+    return Reembedding(
+        model=target.space.model,
+        state="done",
+        embedded=total,
+        total=total,
+        checked=checked,
+        neighbours_kept=kept,
+    )
+
+
+async def _checked(
+    world: World, target: Embedder, sample: int, *, beside: str | None, before: str | None = None
+) -> tuple[int, float | None]:
+    """Look at a sample: each vector is what the model says of the text, its neighbours are had.
+
+    Returns how many were looked at, and the share of their nearest that both spaces name.
+    """
+    async with world.ledger.reading() as unit:
+        numbers = await unit.beside.numbers()
+        chosen = [int(name) for name in drawn([str(one) for one in numbers], sample, len(numbers))]
+        texts = await unit.beside.texts(chosen)
+        kept = await unit.beside.of(beside, chosen)
+        shares = [await _shared(unit, text.number, beside, before) for text in texts]
+    again = await target.embed([text.content for text in texts], "passage") if texts else ()
+    for text, vector in zip(texts, again, strict=True):
+        _check_vector(text, kept.get(text.number), vector, target)
+    found = [share for share in shares if share is not None]
+    return len(texts), sum(found) / len(found) if found else None
+
+
+def _check_vector(text: Text, kept: Vector | None, vector: Vector, target: Embedder) -> None:
+    length = float(np.linalg.norm(vector))
+    if kept is None or length == 0 or float(kept @ vector) / length < 1 - _ROUNDING:
+        raise StorageFailed(
+            f"`model` {target.space.model!r} says otherwise of memory number {text.number} than"
+            " what was kept of it; nothing was switched or dropped. Is it another version?",
+            model=target.space.model,
+        )
+
+
+async def _shared(unit: Unit, number: int, beside: str | None, before: str | None) -> float | None:
+    """The share of a memory's nearest in the new space that the old one names too."""
+    new = (await unit.beside.of(beside, [number])).get(number)
+    old = (await unit.beside.of(before, [number])).get(number)
+    if new is None or old is None:
+        return None
+    near_new = await unit.beside.nearest(beside, number, new, limit=_NEIGHBOURS)
+    near_old = await unit.beside.nearest(before, number, old, limit=_NEIGHBOURS)
+    if not near_old:
+        return None
+    return len({*near_new} & {*near_old}) / len(near_old)
