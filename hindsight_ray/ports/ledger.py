@@ -25,9 +25,10 @@ from hindsight_ray.domain.rows import (
     RowFilter,
     Standing,
 )
-from hindsight_ray.domain.run import Annotation, Run, WorkingState
+from hindsight_ray.domain.run import Annotation, Run
 from hindsight_ray.ports.asking import AskingLog
 from hindsight_ray.ports.credits import CreditLog, OutcomeLog
+from hindsight_ray.ports.layers import LayerLog
 from hindsight_ray.ports.stored import Intent, Vector
 from hindsight_ray.ports.upkeep import UpkeepLog, VectorsBeside
 
@@ -98,28 +99,6 @@ class ReviewLog(Protocol):
     async def put(self, tenant: str, digest: str, review: Review, at: datetime) -> None: ...
 
     async def of_run(self, tenant: str, run_id: str) -> Sequence[Review]: ...
-
-
-class LayerLog(Protocol):
-    """Working state (per run and agent) and the short-term window (per session)."""
-
-    async def working(self, tenant: str, run_id: str, agent: str) -> WorkingState | None: ...
-
-    async def set_working(
-        self, tenant: str, run_id: str, agent: str, state: WorkingState
-    ) -> None: ...
-
-    async def drop_working(self, tenant: str, run_id: str) -> None: ...
-
-    async def window(self, tenant: str, principal: str, session: str) -> Sequence[str]:
-        """Lines of the session's window, oldest first."""
-        ...
-
-    async def add_to_window(
-        self, tenant: str, principal: str, session: str, line: str, *, keep: int
-    ) -> None:
-        """Add a line and drop the oldest beyond `keep`."""
-        ...
 
 
 class CommandLog(Protocol):

@@ -5,12 +5,20 @@ apart by the user acted for as well: what a planner notes with one user is not s
 another.
 """
 
+from collections.abc import Coroutine, Sequence
+
+from hindsight_ray.core.redaction import redacted
+from hindsight_ray.core.shapes import WindowAnswer
+from hindsight_ray.core.tokens import fitting
+from hindsight_ray.core.window import foldable, summary_of
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import GetWorking, Note, SetWorking, Window
 from hindsight_ray.domain.ids import SessionName
 from hindsight_ray.domain.run import ShortTerm, WorkingState
-from hindsight_ray.errors import InvalidInput
+from hindsight_ray.errors import InvalidInput, ModelFailed, OverQuota
+from hindsight_ray.ports import Unit
 from hindsight_ray.service.admit import admit
+from hindsight_ray.service.asking import Asking, ask, prompt_for
 from hindsight_ray.service.runs import closed, joined
 from hindsight_ray.service.world import World
 
@@ -36,16 +44,61 @@ async def get_working(world: World, caller: Caller, command: GetWorking) -> Work
 
 
 async def note(world: World, caller: Caller, command: Note) -> ShortTerm:
-    """Add a line to the session's window; beyond its limit the oldest line goes."""
+    """Add a line to the session's window. A full one is summarised: its oldest lines become one.
+
+    By the weak model where there is one, beside the answer; by rules where there is none, it
+    fails, or notes come faster than it answers. The window never holds more than twice its lines.
+    """
+    session = _session(caller)
     keep = world.settings.short_term_lines
+    owner = _owner(caller)
+    by_model = prompt_for(world, "window") is not None
     async with world.ledger.writing() as unit:
         admitted = await admit(world, unit, caller)
-        session = _session(caller)
         admitted.require("write", _scope(caller))
-        owner = _owner(caller)
-        await unit.layers.add_to_window(caller.tenant, owner, session, command.text, keep=keep)
-        lines = await unit.layers.window(caller.tenant, owner, session)
+        await unit.layers.add_to_window(caller.tenant, owner, session, command.text, keep=2 * keep)
+        lines = list(await unit.layers.window(caller.tenant, owner, session))
+        full = foldable(lines, keep)
+        if full and (not by_model or len(lines) >= 2 * keep):
+            await _fold(unit, caller, session, lines[:full])
+            lines = list(await unit.layers.window(caller.tenant, owner, session))
+            full = 0
+    if full and len(lines) == keep + 1:  # once for each time that it fills up
+        _begin(world, _summarised(world, caller, session, lines[:full]))
     return ShortTerm(session=session, lines=tuple(lines))
+
+
+async def _fold(
+    unit: Unit, caller: Caller, session: SessionName, lines: Sequence[str], said: str = ""
+) -> None:
+    summary = summary_of(lines, said)
+    await unit.layers.fold_window(caller.tenant, _owner(caller), session, lines, summary)
+
+
+def _begin(world: World, job: Coroutine[None, None, None]) -> None:
+    try:
+        world.background(job)
+    except OverQuota:
+        job.close()  # the next note finds the window as full
+
+
+async def _summarised(
+    world: World, caller: Caller, session: SessionName, lines: Sequence[str]
+) -> None:
+    """Ask the model, then fold what is still there as it was: whoever was faster has won."""
+    prompt = prompt_for(world, "window")
+    said = ""
+    if prompt is not None:
+        told = fitting(
+            "\n".join(f"- {line}" for line in lines), world.settings.prompt_tokens_max // 2
+        )
+        try:
+            read = await ask(world, Asking(prompt, caller.tenant), told, WindowAnswer)
+            said = redacted(read.value.summary)[0]
+        except ModelFailed:
+            said = ""  # rules fold it
+    async with world.ledger.writing() as unit:
+        await _fold(unit, caller, session, lines, said)
 
 
 async def window(world: World, caller: Caller, command: Window) -> ShortTerm:

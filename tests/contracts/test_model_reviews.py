@@ -13,7 +13,7 @@ from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.chat import Retried
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import NotFound
-from hindsight_ray.service import history, review_retry, search, write
+from hindsight_ray.service import history, layers, review_retry, search, write
 from tests.servers.scripted_model import Answer, ScriptedModel, scripted_model, told
 from tests.unit.test_reviewing import Team, experiences, memories, stumble
 from tests.worlds import Staged, world
@@ -370,3 +370,26 @@ async def test_a_complaint_that_no_list_knows_is_heard_by_the_weak_model(
         (kept,) = await unit.reviews.of_run("acme", team.run.run_id)
     assert (kept.kind, kept.trigger) == ("partial", "user dissatisfaction")
     assert {one["model"] for one in model.asked} == {"small"}
+
+
+@pytest.mark.covers("record.window")
+async def test_a_full_window_is_summarised_by_the_weak_model_and_by_rules_where_it_fails(
+    tmp_path: Path, model: ScriptedModel
+) -> None:
+    settings = settings_for(model, short_term_lines=6)
+    chat = LiteLLMChat(settings, pause=no_pause)
+    async with world(tmp_path / "home", settings=settings, chat=chat) as home:
+        alice = await home.caller(user="alice", session="s1")
+        model.script(by_kind(WindowAnswer={"summary": "Six notes were taken"}))
+        for n in range(7):
+            await layers.note(home.world, alice, c.Note(text=f"note {n}"))
+        await home.jobs.finish()
+        lines = (await layers.window(home.world, alice, c.Window())).lines
+        assert lines == ("Earlier (4 notes): Six notes were taken", "note 4", "note 5", "note 6")
+        model.script("nothing")
+        for n in range(7, 10):
+            await layers.note(home.world, alice, c.Note(text=f"note {n}"))
+        await home.jobs.finish()
+        lines = (await layers.window(home.world, alice, c.Window())).lines
+        assert lines[0] == "Earlier (7 notes): Six notes were taken; note 4; note 5; note 6"
+        assert lines[1:] == ("note 7", "note 8", "note 9")

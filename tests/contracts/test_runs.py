@@ -461,7 +461,7 @@ async def test_the_short_term_window_is_bounded_and_belongs_to_a_session(home: S
     for number in range(5):
         window = await home.ask(token, c.Note(text=f"line {number}"))
     assert isinstance(window, ShortTerm)
-    assert window.lines == ("line 2", "line 3", "line 4")
+    assert window.lines == ("Earlier (3 notes): line 0; line 1; line 2", "line 3", "line 4")
     assert await home.ask(token, c.Window()) == window
     for other in (
         await planner(home, session="s2"),

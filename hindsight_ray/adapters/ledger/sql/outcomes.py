@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 from sqlalchemy.engine import Connection
 
 from hindsight_ray.adapters.ledger.sql import dialect
@@ -136,6 +136,11 @@ class SqlLayers:
     ) -> None:
         await self._work.do(_add_to_window, tenant, principal, session, line, keep=keep)
 
+    async def fold_window(
+        self, tenant: str, principal: str, session: str, lines: Sequence[str], summary: str
+    ) -> bool:
+        return await self._work.do(_fold_window, (tenant, principal, session), lines, summary)
+
 
 def _working(connection: Connection, tenant: str, run_id: str, agent: str) -> WorkingState | None:
     record = connection.execute(
@@ -203,3 +208,28 @@ def _add_to_window(
         .scalar_subquery()
     )
     connection.execute(delete(window_lines).where(*mine, window_lines.c.number <= last_dropped))
+
+
+def _fold_window(
+    connection: Connection, whose: tuple[str, str, str], lines: Sequence[str], summary: str
+) -> bool:
+    tenant, principal, session = whose
+    mine = (
+        window_lines.c.tenant == tenant,
+        window_lines.c.principal == principal,
+        window_lines.c.session == session,
+    )
+    oldest = connection.execute(
+        select(window_lines.c.number, window_lines.c.line)
+        .where(*mine)
+        .order_by(window_lines.c.number)
+        .limit(len(lines))
+    ).all()
+    if not lines or [row.line for row in oldest] != list(lines):
+        return False
+    last = oldest[-1].number
+    connection.execute(delete(window_lines).where(*mine, window_lines.c.number < last))
+    connection.execute(
+        update(window_lines).where(window_lines.c.number == last).values(line=summary)
+    )
+    return True
