@@ -12,6 +12,7 @@ from pathlib import Path
 from uuid import UUID
 
 from hindsight_ray.adapters.background import BackgroundJobs
+from hindsight_ray.adapters.erasing import SqlErasing
 from hindsight_ray.adapters.ledger.sql import SqlLedger
 from hindsight_ray.adapters.ledger.sql.audit import Chains
 from hindsight_ray.adapters.models.hashed import HashedEmbedder
@@ -162,6 +163,7 @@ async def world(
             ids=CountedIds(),
             settings=chosen,
             background=jobs,
+            erasing=SqlErasing(ledger, path),
             chat=chat,
         ),
         clock=set_clock,

@@ -14,6 +14,7 @@ from hindsight_ray.domain.base import build
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.chat import Retried
 from hindsight_ray.domain.credit import Attribution, Credited
+from hindsight_ray.domain.erasure import Erased
 from hindsight_ray.domain.memory import Layer, MemoryType, RevisionNote, Scene, Status
 from hindsight_ray.domain.memory import Memory as MemoryValue
 from hindsight_ray.domain.receipt import Receipt
@@ -295,6 +296,10 @@ class Memory(AccessCalls):
         return await self._commanded(c.Promote, command_id, fields)
 
     # What needs the operator's rights
+
+    async def erase(self, user: str) -> Erased:
+        """Erase a user: every text of theirs and what rests on it; the answer is the proof."""
+        return await self._calls.ask(build(c.Erase, {"user": user}))
 
     async def import_runs(
         self,

@@ -7,6 +7,7 @@ from typing import Any
 
 from hindsight_ray.adapters.background import BackgroundJobs
 from hindsight_ray.adapters.clock import SystemClock, SystemIds
+from hindsight_ray.adapters.erasing import SqlErasing
 from hindsight_ray.adapters.home import LEDGER_FILE, Home
 from hindsight_ray.adapters.ledger.sql.audit import Chains
 from hindsight_ray.adapters.ledger.sql.ledger import WRITER, SqlLedger
@@ -27,8 +28,9 @@ from hindsight_ray.domain.commands import Command
 from hindsight_ray.domain.rows import EmbeddingSpace
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import InvalidSettings
-from hindsight_ray.ports import ChatModel, Embedder, Ledger, MemoryStore, Tickets
+from hindsight_ray.ports import ChatModel, Embedder, Erasing, Ledger, MemoryStore, Tickets
 from hindsight_ray.service import door
+from hindsight_ray.service.erase import erase_again
 from hindsight_ray.service.settle import replay_all
 from hindsight_ray.service.world import Opened, World
 from hindsight_ray.settings import keep_settings, load_settings
@@ -86,7 +88,11 @@ async def world_of_home(home: Path, settings: Settings) -> Opened:
         store = store_of(settings, embedder.space)
         await store.check()
         chat = chat_of(settings)
-        opened = assembled(ledger, store, embedder, load_signer(home), settings, chat=chat)
+        opened = assembled(
+            ledger, store, embedder, load_signer(home), settings, chat=chat,
+            erasing=SqlErasing(ledger, home),
+        )  # fmt: skip
+        await erase_again(opened.world)
     except BaseException:
         await ledger.close()
         raise
@@ -141,6 +147,7 @@ def assembled(
     settings: Settings,
     *,
     chat: ChatModel | None = None,
+    erasing: Erasing | None = None,
 ) -> Opened:
     """A world over these, with what all worlds share."""
     jobs = BackgroundJobs()
@@ -163,6 +170,7 @@ def assembled(
         settings=settings,
         background=jobs,
         chat=chat,
+        erasing=erasing,
     )
     return Opened(world, close)
 

@@ -9,9 +9,15 @@ from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.audit import Seal
 from hindsight_ray.domain.base import Command, Value
 from hindsight_ray.domain.caller import TicketRequest
-from hindsight_ray.domain.ids import AgentId, CommandId, UserId
+from hindsight_ray.domain.ids import AgentId, CommandId, TenantId, UserId
 from hindsight_ray.domain.scope import Scope
 from hindsight_ray.domain.text import Moment
+
+
+class DropTenant(Command):
+    """Delete a tenant with everything in it. For `agent:operator` alone."""
+
+    tenant: TenantId
 
 
 class Share(Command):
@@ -86,6 +92,12 @@ class VerifyAudit(Command):
 
 class ReadSeal(Command):
     """The heads of the tenant's audit, signed together: to be kept elsewhere."""
+
+
+class Erase(Command):
+    """Erase a user of the caller's tenant: every text of theirs, and what rests on it (operator)."""
+
+    user: UserId
 
 
 class ReadAudit(Command):

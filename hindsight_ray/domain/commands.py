@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from hindsight_ray.domain.access_commands import (
+    Erase,
     IssueTicket,
     LoadPolicy,
     ReadAudit,

@@ -5,6 +5,7 @@ from hindsight_ray.ports.credits import (
     CreditLog,
     OutcomeLog,
 )
+from hindsight_ray.ports.erasing import Erasing, Wiped
 from hindsight_ray.ports.ledger import (
     Appended,
     AudienceKeys,
@@ -53,6 +54,7 @@ __all__ = [
     "Done",
     "Embedder",
     "EmbeddingSpaces",
+    "Erasing",
     "Evaluations",
     "IdSource",
     "Intent",
@@ -78,4 +80,5 @@ __all__ = [
     "UpkeepLog",
     "Vector",
     "VectorsBeside",
+    "Wiped",
 ]

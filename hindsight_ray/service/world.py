@@ -14,6 +14,7 @@ from hindsight_ray.ports import (
     ChatModel,
     Clock,
     Embedder,
+    Erasing,
     IdSource,
     Ledger,
     MemoryStore,
@@ -98,6 +99,7 @@ class World:
     access: AccessCache = field(default_factory=AccessCache)
     recalls: RecallQueue = field(default_factory=RecallQueue)
     chat: ChatModel | None = None  # None: rules alone
+    erasing: Erasing | None = None  # None: not where this process can erase
     settling: SettleQueue = field(default_factory=SettleQueue)
 
 

@@ -9,6 +9,7 @@ import typer
 
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.caller import Ticket
+from hindsight_ray.domain.erasure import Erased
 from hindsight_ray.entry.cli import show
 from hindsight_ray.entry.cli.asking import ask_as_operator
 from hindsight_ray.entry.cli.options import Asked, command
@@ -24,6 +25,11 @@ def add_to(app: typer.Typer) -> None:
     command(app, "doctor", caller=False, epilog="Example: hindsight-ray --home ./memory doctor")(
         doctor
     )
+    command(
+        app,
+        "erase",
+        epilog="Example: hindsight-ray --home ./memory erase alice --tenant acme",
+    )(erase)
     command(
         app,
         "ticket",
@@ -100,3 +106,26 @@ async def ticket(
         show.print_json(issued)
     else:
         show.print_line(issued.token)
+
+
+async def erase(
+    asked: Asked, who: Annotated[str, typer.Argument(metavar="USER", help="Whose texts go.")]
+) -> int:
+    """Erase a user of a tenant: every text of theirs and what rests on it; prints the proof."""
+    proof: Erased = await ask_as_operator(asked, c.Erase, {"user": who})
+    made = show.table("what", "number")
+    made.add_row("memories erased", str(len(proof.memories)))
+    made.add_row("derived memories retracted", str(len(proof.retracted)))
+    made.add_row("derived memories restored", str(len(proof.rederived)))
+    for kind, number in sorted(proof.rows.items()):
+        made.add_row(show.plain(f"{kind} removed"), str(number))
+    remains = proof.remains
+    made.add_row("texts searched for", str(remains.texts))
+    made.add_row("bytes searched", str(remains.bytes_searched))
+    made.add_row("found", show.plain(", ".join(remains.found) or "nothing"))
+    for held in remains.held_elsewhere:
+        made.add_row("also said by others", show.plain(held))
+    for stated in remains.stated:
+        made.add_row("not searched", show.plain(stated))
+    show.answer(asked.json, proof, made)
+    return 1 if remains.found else 0

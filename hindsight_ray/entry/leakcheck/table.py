@@ -135,6 +135,7 @@ ATTEMPTS: dict[str, Attempts] = {
     "ImportRuns": _each(
         c.ImportRuns, lambda f: {"format": "openai-messages", "text": "[]", "scope": f.scope}
     ),
+    "Erase": _each(c.Erase, lambda _: {"user": "nobody-of-this-name"}),
     "ReadAudit": _each(c.ReadAudit, lambda _: {"limit": 1_000}),
     "ReadSeal": _each(c.ReadSeal, lambda _: {}),
     "VerifyAudit": _each(c.VerifyAudit, lambda _: {}),

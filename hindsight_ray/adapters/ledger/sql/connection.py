@@ -85,6 +85,13 @@ class Lane:
                 self._refuse_after_failure(self._connection)
             job()
 
+    def alone(self, job: Callable[[Connection], R]) -> R:
+        """Run `job` outside any transaction, which the lane must not have. In the thread."""
+        with self._told():
+            if self._connection is None:
+                self._connection = self._engine.connect()
+            return job(self._connection)
+
     def commit(self) -> None:
         """Make the transaction durable, if one was begun. In the thread."""
         with self._told():

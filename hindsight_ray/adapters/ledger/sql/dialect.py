@@ -103,6 +103,27 @@ def is_server(connection: Connection) -> bool:
     return connection.dialect.name == "postgresql"
 
 
+def overwrite_deleted(connection: Connection) -> None:
+    """Have what is deleted from now on overwritten, where rows lie in a file of ours."""
+    raw = connection.connection.driver_connection
+    if isinstance(raw, sqlite3.Connection):
+        raw.execute("PRAGMA secure_delete=ON").close()
+
+
+def shrink(connection: Connection) -> None:
+    """Write a file anew without its free pages, and empty its log. Raises `Busy`."""
+    raw = connection.connection.driver_connection
+    if not isinstance(raw, sqlite3.Connection):
+        return
+    try:
+        raw.execute("VACUUM").close()
+        (busy, _, _) = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.OperationalError as error:
+        raise Busy(f"`ledger` is in use: {error}; try again") from error
+    if busy:
+        raise Busy("`ledger` is being read by another process, so its log stays; try again")
+
+
 def _refuse_foreign(raw: sqlite3.Connection) -> None:
     """Before anything in the file is touched: a database of something else is none of ours."""
     (mark,) = raw.execute("PRAGMA application_id").fetchone()

@@ -1,5 +1,6 @@
 """The ledger over one SQL database: opening it, and its units of work."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -95,6 +96,7 @@ class SqlLedger:
         self._known_keys = KnownKeys()
         self._known_rows = KnownRows(vectors=not store_apart)
         self._store_apart = store_apart
+        self._in_file = isinstance(where, Path)
         self._chains = chains or Chains(WRITER, None)
 
     @classmethod
@@ -129,6 +131,19 @@ class SqlLedger:
             await ledger.close()
             raise
         return ledger
+
+    @property
+    def in_file(self) -> bool:
+        """Whether the database is a file beside which nothing else is kept of it."""
+        return self._in_file
+
+    async def shrink(self) -> None:
+        """Give freed space back: no deleted byte stays in the file or its log. Raises `Busy`."""
+        lane = await self._writer.take()
+        try:
+            await asyncio.wrap_future(lane.submit(lane.alone, dialect.shrink))
+        finally:
+            self._writer.give_back(lane)
 
     def reading(self) -> AbstractAsyncContextManager[ports.Unit]:
         return self._unit(self._readers, write=False)
