@@ -16,10 +16,12 @@ holds by then, so derive `command_id` from what the draft is about (run, review,
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from hindsight_ray.core import verdict as verdicts
 from hindsight_ray.core.admission import Gate, gate, split, without_secrets
 from hindsight_ray.core.audience import contained
+from hindsight_ray.core.confirm import confirmed
 from hindsight_ray.core.digest import digest, memory_uuid
 from hindsight_ray.core.opinion import Opinions
 from hindsight_ray.core.verdict import Kept, Terms, Verdict, judge
@@ -28,17 +30,37 @@ from hindsight_ray.domain.draft import Draft
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.memory import Memory, Status
 from hindsight_ray.domain.receipt import Receipt, WriteResult
-from hindsight_ray.domain.rows import RowFilter
-from hindsight_ray.errors import OverQuota, Unavailable
+from hindsight_ray.domain.rows import Near, RowFilter
+from hindsight_ray.errors import Unavailable
 from hindsight_ray.ports import Unit, Vector
 from hindsight_ray.service import commit, judging
 from hindsight_ray.service.admit import Admitted
 from hindsight_ray.service.commit import Author
+from hindsight_ray.service.room import room_for, with_room_made
 from hindsight_ray.service.settle import changing
 from hindsight_ray.service.world import World
 
 NEAREST = 5
 _NEAREST_ASKED = 20  # more than five: labels are compared after the store has answered
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What a store apart said was near, each part's, before the transaction that decides.
+
+    So that no writer waits, within the one lock there is, for a server's answer. Whoever decides
+    adds what the scope has changed since.
+    """
+
+    rows: RowFilter
+    audience: tuple[str, ...]
+    change: int
+    ids: tuple[tuple[str, ...], ...]
+
+    def answers(self, rows: RowFilter, audience: tuple[str, ...]) -> bool:
+        """Whether this is what would be asked now, but for what has come meanwhile."""
+        same = replace(self.rows, now=rows.now, keys=rows.keys)
+        return same == rows and self.audience == audience
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +72,7 @@ class Prepared:
     vectors: Vector
     gate: Gate
     secrets: int
+    foreseen: Foreseen | None = None
     opinions: Opinions = field(default_factory=Opinions)
 
     def redrafted(self, draft: Draft) -> "Prepared":
@@ -62,7 +85,31 @@ async def prepare(world: World, draft: Draft) -> Prepared:
     clean, secrets = without_secrets(draft)
     parts = split(clean.content)
     vectors = await world.embedder.embed(parts, "passage")
-    return Prepared(clean, parts, vectors, gate(clean, world.settings), secrets)
+    prepared = Prepared(clean, parts, vectors, gate(clean, world.settings), secrets)
+    if world.store.shares_ledger or clean.layer == "episodic":
+        return prepared
+    return replace(prepared, foreseen=await _foreseen(world, prepared))
+
+
+async def _foreseen(world: World, prepared: Prepared) -> Foreseen | None:
+    """Ask the store ahead of the transaction; None if it is away and changes are queued."""
+    draft = prepared.draft
+    try:
+        async with world.ledger.reading() as unit:
+            rows = await _comparable_rows(unit, prepared, world.clock.now())
+            change = await unit.memories.scope_change(draft.tenant, draft.scope)
+            ids = [
+                tuple(
+                    near.ref.id
+                    for near in await world.store.nearest(unit, rows, vector, limit=_NEAREST_ASKED)
+                )
+                for vector in prepared.vectors
+            ]
+    except Unavailable:
+        if world.settings.store_outage != "queue":
+            raise
+        return None
+    return Foreseen(rows, draft.audience, change, tuple(ids))
 
 
 async def keep(world: World, draft: Draft, *, reader: Admitted | None) -> Receipt:
@@ -111,9 +158,12 @@ async def commit_draft(
         return await _found_again(unit, draft, judged, by)
     if len(judged) == 1 and judged[0].merged is not None:
         return await _merge(unit, prepared, judged[0], by)
+    made = 0
     if reads:
-        await _room_for(world, unit, draft, by, len(prepared.parts))
-    return await _store(world, unit, prepared, judged, by)
+        touched = {m.id for verdict in judged for m in (*verdict.outdated, *verdict.set_aside)}
+        made = await room_for(world, unit, draft, by, len(prepared.parts), spare=touched)
+    receipt = await _store(world, unit, prepared, judged, by)
+    return with_room_made(receipt, made)
 
 
 def own_ids(draft: Draft, parts: int) -> tuple[MemoryUuid, ...]:
@@ -127,7 +177,7 @@ async def _judged(world: World, unit: Unit, prepared: Prepared, by: Author) -> l
     draft = prepared.draft
     if draft.layer == "episodic":
         return [Verdict() for _ in prepared.parts]
-    rows = await _comparable_rows(unit, prepared, by)
+    rows = await _comparable_rows(unit, prepared, by.now)
     window_s = world.settings.conflict_window_s
     terms = Terms(world.embedder.space, by.now, window_s, prepared.opinions)
     on_topic: Sequence[Memory] = ()
@@ -135,50 +185,66 @@ async def _judged(world: World, unit: Unit, prepared: Prepared, by: Author) -> l
         topical = replace(rows, statuses=rows.statuses | {"pending"})
         topical_rows = await unit.memories.on_topic(topical, draft.topic)
         on_topic = [memory for memory in topical_rows if verdicts.comparable(draft, memory)]
-    found = [
-        judge(draft, content, await _near(world, unit, draft, rows, vector), on_topic, terms)
-        for content, vector in zip(prepared.parts, prepared.vectors, strict=True)
-    ]
+    found: list[Verdict] = []
+    for part, content in enumerate(prepared.parts):
+        near = await _near(world, unit, prepared, rows, part)
+        aimed = [kept for kept in near if kept.memory.status in ("active", _aim(prepared))]
+        verdict = judge(draft, content, aimed[:NEAREST], on_topic, terms)
+        waiting = [kept for kept in near if kept not in aimed]
+        found.append(confirmed(draft, content, verdict, waiting, terms) if waiting else verdict)
     asks = [pair for verdict in found for pair in verdict.asks]
     if asks and judging.has_judge(world):
         raise judging.Undecided(draft.tenant, asks)
     return found
 
 
-async def _comparable_rows(unit: Unit, prepared: Prepared, by: Author) -> RowFilter:
+async def _comparable_rows(unit: Unit, prepared: Prepared, now: datetime) -> RowFilter:
     """Rows of the same scope and type whose audience is contained in the new one's.
 
-    Active ones, and for a statement that will wait for a person, those that wait already.
+    Active ones, and those that wait for a person: the new one may be such a one again.
     """
     draft = prepared.draft
     catalogue = await unit.keys.all(draft.tenant)
-    statuses: frozenset[Status] = frozenset({"active", _aim(prepared)})
+    aim = _aim(prepared)
+    waiting: frozenset[Status] = frozenset() if aim == "quarantined" else frozenset({"pending"})
+    asked: frozenset[Status] = frozenset({"active", aim})
     return RowFilter(
         tenant=draft.tenant,
-        now=by.now,
+        now=now,
         keys=frozenset(k for k, scopes in catalogue.items() if contained(scopes, draft.audience)),
         scopes=frozenset({draft.scope}),
         types=frozenset({draft.type}),
-        statuses=statuses,
+        statuses=asked | waiting,
     )
 
 
 async def _near(
-    world: World, unit: Unit, draft: Draft, rows: RowFilter, vector: Vector
+    world: World, unit: Unit, prepared: Prepared, rows: RowFilter, part: int
 ) -> list[Kept]:
-    try:
-        near = await world.store.nearest(unit, rows, vector, limit=_NEAREST_ASKED)
-    except Unavailable:
-        if world.settings.store_outage != "queue":
-            raise
-        near = (await unit.memories.nearest_of(rows, vector, None))[:_NEAREST_ASKED]
+    draft = prepared.draft
+    near = await _nearest(world, unit, prepared, rows, part)
     records = await unit.memories.current(draft.tenant, [row.ref.id for row in near])
-    found = [
+    return [
         Kept(records[row.ref.id], row.similarity)
         for row in near
         if row.ref.id in records and verdicts.comparable(draft, records[row.ref.id])
     ]
-    return found[:NEAREST]
+
+
+async def _nearest(
+    world: World, unit: Unit, prepared: Prepared, rows: RowFilter, part: int
+) -> Sequence[Near]:
+    draft, vector, foreseen = prepared.draft, prepared.vectors[part], prepared.foreseen
+    if foreseen is not None and foreseen.answers(rows, draft.audience):
+        since = await unit.memories.changed_since(draft.tenant, draft.scope, foreseen.change)
+        ids = [*foreseen.ids[part], *since]
+        return (await unit.memories.nearest_of(rows, vector, ids))[:_NEAREST_ASKED]
+    try:
+        return await world.store.nearest(unit, rows, vector, limit=_NEAREST_ASKED)
+    except Unavailable:
+        if world.settings.store_outage != "queue":
+            raise
+        return (await unit.memories.nearest_of(rows, vector, None))[:_NEAREST_ASKED]
 
 
 async def _found_again(unit: Unit, draft: Draft, judged: Sequence[Verdict], by: Author) -> Receipt:
@@ -305,26 +371,6 @@ def _whole(
         whole=ids[0] if len(ids) > 1 else None,
         embedding_model=world.embedder.space.model,
     )
-
-
-async def _room_for(world: World, unit: Unit, draft: Draft, by: Author, parts: int) -> None:
-    """Refuse what would pass the scope's limit, counting only what the author may read."""
-    catalogue = await unit.keys.all(draft.tenant)
-    rows = RowFilter(
-        tenant=draft.tenant,
-        now=by.now,
-        keys=frozenset(k for k, scopes in catalogue.items() if contained(scopes, draft.audience)),
-        scopes=frozenset({draft.scope}),
-        statuses=frozenset({"active", "pending", "quarantined", "outdated"}),
-    )
-    limit = world.settings.memories_per_scope_max
-    if await unit.memories.count(rows) + parts > limit:
-        raise OverQuota(
-            f"`scope` {draft.scope!r} holds {limit} memories, as many as it may;"
-            " forget some or raise `memories_per_scope_max`",
-            scope=draft.scope,
-            limit=limit,
-        )
 
 
 def _aim(prepared: Prepared) -> Status:

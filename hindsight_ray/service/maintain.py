@@ -5,7 +5,7 @@ to, so a pass that was stopped goes on there. Time is the world's clock. Nothing
 not archived before, and its last text stays in its history until it is erased.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -91,13 +91,15 @@ async def archive(unit: Unit, memory: Memory, by: Author, why: str) -> None:
     await commit.put(unit, memory.model_copy(update=changes), None, by, f"archived: {why}")
 
 
-async def make_room(unit: Unit, rows: RowFilter, by: Author, count: int) -> list[MemoryUuid]:
+async def make_room(
+    unit: Unit, rows: RowFilter, by: Author, count: int, spare: Collection[str] = ()
+) -> list[MemoryUuid]:
     """Archive the `count` memories of lowest retention among the active and outdated ones."""
     living = replace(rows, statuses=_LIVING)
     found: list[Memory] = []
     after = 0
     while page := await unit.upkeep.page(living, after=after, limit=_PAGE):
-        found += [memory for _, memory in page]
+        found += [memory for _, memory in page if memory.id not in spare]
         after = page[-1][0]
     statistics = await unit.stats.of(rows.tenant, [memory.id for memory in found])
     chosen = least_kept(((one, statistics[one.id]) for one in found), by.now, count)

@@ -408,12 +408,13 @@ async def test_an_unknown_run_is_not_there(home: Staged) -> None:
 @pytest.mark.covers("G9.quota")
 async def test_a_full_scope_takes_no_more(tmp_path: Path) -> None:
     async with world(tmp_path, settings=Settings(memories_per_scope_max=2)) as home:
-        planner = await home.caller(agent="planner")
-        await _wrote(home, planner, "One thing is red")
-        await _wrote(home, planner, "Another thing is blue")
+        operator = await home.caller(agent="operator")  # elsewhere than in its own scope
+        await _wrote(home, operator, "One thing is red", scope="user:alice")
+        await _wrote(home, operator, "Another thing is blue", scope="user:alice")
         with pytest.raises(OverQuota, match="memories_per_scope_max"):
-            await _wrote(home, planner, "A third thing is green")
-        assert (await _wrote(home, planner, "One thing is red")).result == "duplicate"
+            await _wrote(home, operator, "A third thing is green", scope="user:alice")
+        again = await _wrote(home, operator, "One thing is red", scope="user:alice")
+        assert again.result == "duplicate"
         assert await _count(home) == 2
 
 

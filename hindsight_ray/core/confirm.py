@@ -1,0 +1,43 @@
+"""A statement that waited and is said again with confidence: it waits no longer."""
+
+from collections.abc import Sequence
+
+from hindsight_ray.core.conflict import likeness, read
+from hindsight_ray.core.verdict import Kept, Terms, Verdict, equal_readers, may_change
+from hindsight_ray.domain.draft import Draft
+
+
+def confirmed(
+    draft: Draft, content: str, verdict: Verdict, waiting: Sequence[Kept], terms: Terms
+) -> Verdict:
+    """The verdict on a statement, given records of the same readers that wait for a person.
+
+    One that says the same becomes active with what the new one knows; where the new one would wait
+    too (its value is contested), it is that one again, and people decide.
+    """
+    if verdict.duplicate_of is not None or verdict.merged is not None:
+        return verdict
+    new = read(content)
+    for kept in waiting:
+        memory = kept.memory
+        if not equal_readers(draft, memory) or not may_change(draft, memory):
+            continue
+        framed = (draft.topic, draft.steps, draft.project)
+        if framed != (memory.topic, memory.steps, memory.project):
+            continue
+        if likeness(new, read(memory.content), kept.similarity, terms.space) != "same":
+            continue
+        if verdict.outdated:
+            return verdict  # it is stored, in the place of another value
+        if verdict.pending:
+            return Verdict(duplicate_of=memory, why=f"{memory.id} says the same, and waits")
+        heavier = draft.source.weight >= memory.source.weight
+        changes = {
+            "status": "active",
+            "confidence": max(memory.confidence, draft.confidence),
+            "source": draft.source if heavier else memory.source,
+        }
+        return Verdict(
+            merged=memory.model_copy(update=changes), why=f"it confirms {memory.id}, which waited"
+        )
+    return verdict
