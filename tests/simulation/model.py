@@ -39,7 +39,7 @@ class Who:
 
     @property
     def sitting(self) -> str:
-        return self.session or f" {self.user or ''}"
+        return f"{self.session or ''} {self.user or ''}"
 
 
 @dataclass(frozen=True)
