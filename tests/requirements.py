@@ -282,6 +282,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "judge.access": _R("a judge is shown only what whoever asks may read", _CREDIT),
     "staged.shortlist": _R("stages replay the most suspect decisions first", _CREDIT),
     "staged.budget": _R("all replays of all stages stay within one budget", _CREDIT),
+    "staged.prior": _R("a learned prior counts only where it is handed over", _CREDIT),
     "environment.zoo": _R("an environment of PettingZoo's replays, here and on Ray", _CREDIT),
     # reports
     "report.figure": _R(

@@ -2,7 +2,8 @@
 
 Replaying every decision of a long run costs more than anybody pays. So the decisions that may have
 led to the outcome are put in order, by comparable runs where there are enough, else by a model's
-opinion, then by where failures point; and replayed a few at a time, the most suspect first, until
+opinion, then by where failures point, then, if one is handed over, by a learned prior (there is
+none by default); and replayed a few at a time, the most suspect first, until
 one group shows an effect or the budget is spent. Decisions of different groups that only together
 make a difference are not found so: that takes `shapley` over all of them.
 """
@@ -14,10 +15,13 @@ from typing import Any
 from hindsight_ray.client.calls import Calls
 from hindsight_ray.client.replaying import by_replay
 from hindsight_ray.core.attribution.environment import Environment
+from hindsight_ray.core.attribution.features import observed
+from hindsight_ray.core.attribution.prior import Prior
 from hindsight_ray.core.attribution.provenance import may_have_led
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.credit import Abstained, Attribution
 from hindsight_ray.domain.ids import checked_uuid
+from hindsight_ray.domain.run import Trajectory
 from hindsight_ray.errors import InvalidInput
 from hindsight_ray.ports import TaskRunner
 from hindsight_ray.service.replayed import BUDGET
@@ -35,6 +39,7 @@ async def staged(
     budget: int = BUDGET,
     group: int = GROUP,
     strategy: str = "all at once",
+    prior: Prior | None = None,
     seed: int = 0,
     cache: str | Path | None = None,
     workers: TaskRunner | None = None,
@@ -50,7 +55,8 @@ async def staged(
     identity: Any = checked_uuid(run_id)
     record: c.ReplayRecord = await calls.ask(c.ReadForReplay(run_id=identity))
     places = {str(one.event_id): n for n, one in enumerate(may_have_led(record.trajectory))}
-    order = await _suspects(calls, identity, places, strategy)
+    learned = _learned(prior, record.trajectory)
+    order = await _suspects(calls, identity, places, strategy, learned)
     spent, tried = 0, 0
     found: Attribution | None = None
     for first in range(0, max(len(order), 1), group):
@@ -71,7 +77,11 @@ async def staged(
 
 
 async def _suspects(
-    calls: Calls, run_id: Any, places: Mapping[str, int], strategy: str
+    calls: Calls,
+    run_id: Any,
+    places: Mapping[str, int],
+    strategy: str,
+    learned: Mapping[str, float],
 ) -> list[str]:
     """The decisions of the slice, the most suspect first; equally suspect ones in order of time."""
     compared = await calls.ask(c.Attribute(run_id=run_id, method="spectrum"))
@@ -80,9 +90,21 @@ async def _suspects(
         fields = {"run_id": run_id, "method": "judge", "strategy": strategy}
         first = _scores(await calls.ask(c.Attribute.model_validate(fields)))
     second = _scores(await calls.ask(c.Attribute(run_id=run_id, method="blame")))
-    return sorted(
-        places, key=lambda one: (-first.get(one, 0.0), -second.get(one, 0.0), places[one])
-    )
+
+    def key(one: str) -> tuple[float, float, float, int]:
+        third = learned.get(one, 0.0)
+        return -first.get(one, 0.0), -second.get(one, 0.0), -third, places[one]
+
+    return sorted(places, key=key)
+
+
+def _learned(prior: Prior | None, trajectory: Trajectory) -> dict[str, float]:
+    """The chance of each decision by a prior, where somebody hands one over."""
+    if prior is None:
+        return {}
+    seen = observed(trajectory.events)
+    chances: list[float] = prior.chances(seen.rows).tolist()
+    return {str(one.event_id): chance for one, chance in zip(seen.decisions, chances, strict=True)}
 
 
 def _scores(found: Attribution) -> dict[str, float]:

@@ -3,9 +3,12 @@
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hindsight_ray.client import Memory
+from hindsight_ray.core.attribution.features import FEATURES
+from hindsight_ray.core.attribution.prior import Prior
 from hindsight_ray.errors import InvalidInput
 from tests.clients import Client, client
 from tests.kitchens import SPOILT, Kitchen, digest_of
@@ -65,6 +68,20 @@ async def test_without_a_hint_groups_are_tried_in_order_of_time(kitchen: Client)
     found = await operator.attribute(run_id, method="staged", environment=given, group=4)
     assert [one.target.id for one in found.credits if one.value < 0] == [ids[7]]
     assert 2**4 < found.evaluations <= 2 * (2**4 + 1)
+
+
+@pytest.mark.covers("staged.prior")
+async def test_a_prior_orders_suspects_only_where_it_is_handed_over(kitchen: Client) -> None:
+    cook, operator = await _people(kitchen)
+    run_id, ids = await _spoilt(cook, 11)
+    await operator.outcome(run_id, -1.0)
+    given = Kitchen((await operator.trajectory(run_id)).events)
+    weights = np.array([-9.0 if name == "early" else 0.0 for name in FEATURES])
+    prior = Prior(weights, np.ones(len(FEATURES)))  # blames what is late
+    plain = await operator.attribute(run_id, method="staged", environment=given, group=2)
+    led = await operator.attribute(run_id, method="staged", environment=given, group=2, prior=prior)
+    assert [one.target.id for one in led.credits if one.value < 0] == [ids[11]]
+    assert led.evaluations < plain.evaluations
 
 
 @pytest.mark.covers("staged.budget")

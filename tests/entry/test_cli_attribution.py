@@ -11,6 +11,7 @@ import pytest
 
 import hindsight_ray as hr
 from tests.entry.conftest import Cli
+from tests.kitchens import SPOILT, Kitchen, cooked
 
 _SECRET = "The pager of the night shift is 5512"
 _PLANNER = ("--tenant", "acme", "--agent", "planner", "--user", "alice")
@@ -65,6 +66,34 @@ def test_a_memory_that_the_reader_may_not_read_is_in_no_file_and_on_no_screen(
     assert memory not in shown
     assert _SECRET not in shown
     assert "hr:memory" not in shown
+
+
+async def _replayed(home: pathlib.Path) -> str:
+    """A run that a memory spoilt, replayed from Python so that its credit is kept."""
+    async with hr.open(home, embedding="hashed") as hindsight:
+        ticket = await hindsight.issue_ticket(tenant="acme", agent="cook", user="alice")
+        cook, operator = hindsight.as_caller(ticket), hindsight.operator("acme")
+        await cook.write(f"season the stew: {SPOILT}", scope="user:alice", type="preference")
+        run_id, _ = await cooked(cook)
+        await operator.outcome(run_id, -1.0)
+        given = Kitchen((await operator.trajectory(run_id)).events)
+        await operator.attribute(run_id, method="shapley", environment=given)
+        return run_id
+
+
+def test_credit_that_was_found_by_replay_is_shown_and_written(
+    cli: Cli, home: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    run, page = asyncio.run(_replayed(home)), tmp_path / "credit.html"
+    plain = cli("attribute", run, "--tenant", "acme")
+    assert "also kept: shapley by agent:operator" in plain.out
+    said = cli("attribute", run, "--tenant", "acme", "--method", "shapley", "--html", str(page))
+    assert said.code == 0, said.err
+    assert "-2.00" in said.out
+    assert "harmful" in said.out
+    text = page.read_text(encoding="utf-8")
+    assert "shapley of memories" in text
+    assert f"season the stew: {SPOILT} (harmful)" in text
 
 
 def test_a_method_by_which_nothing_is_kept_is_refused_with_what_there_is(

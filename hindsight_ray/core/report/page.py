@@ -88,9 +88,12 @@ def _table(heading: str, credits_: Sequence[Credit], numbers: dict[str, str]) ->
 
 
 def _row(one: Credit, reach: float, numbers: dict[str, str]) -> str:
+    what = one.target.label or one.target.id
+    if one.target.kind == "memory":
+        what += f" ({one.effect})"
     cells = (
         f"<td>{_t(numbers.get(one.target.id, one.target.kind))}</td>",
-        f'<td class="what">{_t(one.target.label or one.target.id)}</td>',
+        f'<td class="what">{_t(what)}</td>',
         f'<td class="number">{one.value:+.3f}</td>',
         f'<td class="number">{one.low:+.3f} … {one.high:+.3f}</td>',
         f'<td class="bar">{_bar(one, reach)}</td>',

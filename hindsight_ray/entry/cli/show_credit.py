@@ -37,7 +37,9 @@ def attribution(
 
 
 def _table(credits_: Sequence[Credit], numbers: dict[str, int]) -> RenderableType:
-    made = show.table("##", "credit#", "interval", "method", "evidence", "to", "what", "id")
+    made = show.table(
+        "##", "credit#", "interval", "method", "evidence", "effect", "to", "what", "id"
+    )
     for one in credits_:
         number = numbers.get(one.target.id)
         made.add_row(
@@ -46,6 +48,7 @@ def _table(credits_: Sequence[Credit], numbers: dict[str, int]) -> RenderableTyp
             f"{show.score(one.low)} … {show.score(one.high)}",
             one.method,
             one.evidence,
+            one.effect if one.target.kind == "memory" else "",
             one.target.kind,
             Text(show.line(one.target.label)),
             Text(one.target.id, style="dim"),
