@@ -8,7 +8,8 @@ next round. So a slow judge blocks nobody, and no edit is lost. After the last r
 A pair is shown to a model only after the writer was admitted and may read both of its statements.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 from hindsight_ray.core.opinion import Key, Opinion, Opinions, Pair
@@ -20,13 +21,12 @@ from hindsight_ray.service.world import World
 R = TypeVar("R")
 
 
-class Undecided(Exception):
-    """A transaction has met pairs that a judge should be asked about. Never leaves this package."""
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """Pairs that a judge should be asked about before anything is changed."""
 
-    def __init__(self, tenant: str, pairs: Sequence[Pair]) -> None:
-        super().__init__(f"{len(pairs)} pairs")
-        self.tenant = tenant
-        self.pairs = tuple(pairs)
+    tenant: str
+    pairs: tuple[Pair, ...]
 
 
 def has_judge(world: World) -> bool:
@@ -34,17 +34,17 @@ def has_judge(world: World) -> bool:
     return prompt_for(world, "judge") is not None
 
 
-async def judged(world: World, attempt: Callable[[Opinions], Awaitable[R]]) -> R:
+async def judged(world: World, attempt: Callable[[Opinions], Awaitable[R | Undecided]]) -> R:
     """The result of `attempt`, with every opinion that it turned out to need.
 
     Raises `Busy` if new pairs kept coming for `write_rounds_max` rounds.
     """
     opinions = Opinions()
     for _ in range(world.settings.write_rounds_max):
-        try:
-            return await attempt(opinions)
-        except Undecided as undecided:
-            opinions = opinions.plus(await _opinions(world, undecided))
+        done = await attempt(opinions)
+        if not isinstance(done, Undecided):
+            return done
+        opinions = opinions.plus(await _opinions(world, done))
     raise Busy(
         "`scope` kept changing while a judge compared the statement; send the same command again",
         rounds=world.settings.write_rounds_max,

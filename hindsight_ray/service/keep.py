@@ -116,13 +116,15 @@ async def keep(world: World, draft: Draft, *, reader: Admitted | None) -> Receip
     """Keep a draft in a transaction of its own. See the module's text."""
     prepared = await prepare(world, draft)
 
-    async def attempt(opinions: Opinions) -> Receipt:
+    async def attempt(opinions: Opinions) -> Receipt | judging.Undecided:
         return await _kept(world, draft, replace(prepared, opinions=opinions), reader)
 
     return await judging.judged(world, attempt)
 
 
-async def _kept(world: World, draft: Draft, prepared: Prepared, reader: Admitted | None) -> Receipt:
+async def _kept(
+    world: World, draft: Draft, prepared: Prepared, reader: Admitted | None
+) -> Receipt | judging.Undecided:
     async with changing(world, draft.command_id) as unit:
         known = await unit.commands.get(draft.tenant, draft.principal, draft.command_id)
         if known is not None:
@@ -130,6 +132,8 @@ async def _kept(world: World, draft: Draft, prepared: Prepared, reader: Admitted
         revision = (await unit.policy.standing(draft.tenant, "")).revision
         by = Author(draft.principal, draft.verb, "", revision, world.clock.now())
         receipt = await commit_draft(world, unit, prepared, by, reader=reader)
+        if isinstance(receipt, judging.Undecided):
+            return receipt
         await unit.commands.put(
             draft.tenant,
             draft.principal,
@@ -142,10 +146,10 @@ async def _kept(world: World, draft: Draft, prepared: Prepared, reader: Admitted
 
 async def commit_draft(
     world: World, unit: Unit, prepared: Prepared, by: Author, *, reader: Admitted | None
-) -> Receipt:
+) -> Receipt | judging.Undecided:
     """Compare, decide and commit within `unit`; the receipt tells all, so mind who gets it.
 
-    Raises `Undecided`, which `judging.judged` answers, before anything is changed.
+    `Undecided`, which `judging.judged` answers, is returned before anything is changed.
     """
     draft = prepared.draft
     if prepared.gate.verdict == "drop":
@@ -154,6 +158,9 @@ async def commit_draft(
     judged = (
         await _judged(world, unit, prepared, by) if reads else [Verdict() for _ in prepared.parts]
     )
+    asks = tuple(pair for verdict in judged for pair in verdict.asks)
+    if asks and judging.has_judge(world):
+        return judging.Undecided(draft.tenant, asks)
     if all(verdict.duplicate_of is not None for verdict in judged):
         return await _found_again(unit, draft, judged, by)
     if len(judged) == 1 and judged[0].merged is not None:
@@ -192,9 +199,6 @@ async def _judged(world: World, unit: Unit, prepared: Prepared, by: Author) -> l
         verdict = judge(draft, content, aimed[:NEAREST], on_topic, terms)
         waiting = [kept for kept in near if kept not in aimed]
         found.append(confirmed(draft, content, verdict, waiting, terms) if waiting else verdict)
-    asks = [pair for verdict in found for pair in verdict.asks]
-    if asks and judging.has_judge(world):
-        raise judging.Undecided(draft.tenant, asks)
     return found
 
 

@@ -19,7 +19,7 @@ from hindsight_ray.ports import Unit
 from hindsight_ray.service import once
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.commit import author
-from hindsight_ray.service.judging import judged
+from hindsight_ray.service.judging import Undecided, judged
 from hindsight_ray.service.keep import Prepared, commit_draft, prepare
 from hindsight_ray.service.seen import visible
 from hindsight_ray.service.settle import changing
@@ -38,7 +38,7 @@ async def promote(world: World, caller: Caller, command: Promote) -> Receipt:
         return done
     prepared = await prepare(world, _draft(caller, command, memory))
 
-    async def attempt(opinions: Opinions) -> Receipt:
+    async def attempt(opinions: Opinions) -> Receipt | Undecided:
         ready = replace(prepared, opinions=opinions)
         return await _promoted(world, caller, command, memory, ready)
 
@@ -47,7 +47,7 @@ async def promote(world: World, caller: Caller, command: Promote) -> Receipt:
 
 async def _promoted(
     world: World, caller: Caller, command: Promote, memory: Memory, prepared: Prepared
-) -> Receipt:
+) -> Receipt | Undecided:
     async with changing(world, command.command_id) as unit:
         admitted, now_memory, done = await _admitted_source(world, unit, caller, command)
         if done is not None:
@@ -60,6 +60,8 @@ async def _promoted(
         prepared = _without_doubts(prepared.redrafted(_draft(caller, command, now_memory)), world)
         by = author(admitted, "Promote", "promote", command.scope)
         receipt = await commit_draft(world, unit, prepared, by, reader=admitted)
+        if isinstance(receipt, Undecided):
+            return receipt
         await once.keep(unit, caller, command.command_id, command, receipt)
     return receipt
 

@@ -22,7 +22,7 @@ from hindsight_ray.ports import Unit
 from hindsight_ray.service import once
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.commit import author
-from hindsight_ray.service.judging import judged
+from hindsight_ray.service.judging import Undecided, judged
 from hindsight_ray.service.keep import Prepared, commit_draft, keep, own_ids, prepare
 from hindsight_ray.service.offered import Inherited, inherited
 from hindsight_ray.service.outside import OUTSIDE, set_apart
@@ -45,13 +45,15 @@ async def write(world: World, caller: Caller, command: Write) -> Receipt:
         return done
     prepared = await prepare(world, draft)
 
-    async def attempt(opinions: Opinions) -> Receipt:
+    async def attempt(opinions: Opinions) -> Receipt | Undecided:
         return await _written(world, caller, command, replace(prepared, opinions=opinions))
 
     return await judged(world, attempt)
 
 
-async def _written(world: World, caller: Caller, command: Write, prepared: Prepared) -> Receipt:
+async def _written(
+    world: World, caller: Caller, command: Write, prepared: Prepared
+) -> Receipt | Undecided:
     scope = command.scope or default_scope(caller)
     async with changing(world, command.command_id) as unit:
         # Decided again with the rows it changes: a revoke or an offer may have come meanwhile.
@@ -61,6 +63,8 @@ async def _written(world: World, caller: Caller, command: Write, prepared: Prepa
         prepared = prepared.redrafted(draft)
         by = author(admitted, "Write", "write", scope)
         receipt = await commit_draft(world, unit, prepared, by, reader=admitted)
+        if isinstance(receipt, Undecided):
+            return receipt
         await once.keep(unit, caller, command.command_id, command, receipt)
     return _told(admitted, draft, receipt)
 
