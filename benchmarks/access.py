@@ -17,6 +17,8 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from benchmarks import _access_cluster
+from benchmarks._access_cluster import Revoking
 from benchmarks._access_home import Costs, measured
 from hindsight_ray.adapters.policy.casbin import CasbinPolicies
 from hindsight_ray.adapters.policy.profiles import shipped_text
@@ -38,6 +40,7 @@ _PEER_RATIO_MAX = 0.5
 _VERIFY_RATIO_MAX = 5.0
 _AFTER_CHANGE_MS_MAX = 50.0
 _DECIDING_PERCENT_MAX = 2.0
+_REVOKE_RATIO_MAX = 5.0
 
 
 def figures(data: pathlib.Path) -> list[dict[str, Any]]:  # noqa: ARG001 - needs no logs
@@ -75,6 +78,33 @@ def figures(data: pathlib.Path) -> list[dict[str, Any]]:  # noqa: ARG001 - needs
             _VERIFY_RATIO_MAX,
         ),
         *_in_a_home(measured(large)),
+        *_on_a_cluster(_access_cluster.measured()),
+    ]
+
+
+def _on_a_cluster(found: Revoking) -> list[dict[str, Any]]:
+    base = f"({found.noop_s * 1e3:.1f} + {found.commit_s * 1e3:.1f} ms)"
+    return [
+        _figure(
+            "access.revoke",
+            f"p95 of a revoke with 4 brokers ({found.revoke_p95_s * 1e3:.0f} ms) to a no-op call to"
+            f" all of them and a ledger commit {base}",
+            found.revoke_p95_s / found.base_s,
+            _REVOKE_RATIO_MAX,
+        ),
+        _figure(
+            "access.revoke_frozen",
+            f"the same while one broker is frozen ({found.frozen_p95_s * 1e3:.0f} ms)",
+            found.frozen_p95_s / found.base_s,
+            _REVOKE_RATIO_MAX,
+        ),
+        _figure(
+            "access.stale",
+            f"of {found.reads} reads begun after a revoke returned, those that showed it anyway",
+            float(found.stale),
+            0.0,
+            unit="reads",
+        ),
     ]
 
 

@@ -215,6 +215,8 @@ REQUIREMENTS: dict[str, Requirement] = {
     "schema.models": _R("migrations make exactly the tables that the models say", _RECORD),
     "schema.older": _R("an older ledger is brought up when opened, or refused by name", _RECORD),
     "schema.newer": _R("a ledger of a newer release is refused by name", _RECORD),
+    "copy.same": _R("a copy put back holds the same, row by row, on any ledger", _RECORD),
+    "tenant.dropped": _R("a tenant that was dropped comes back empty in every process", _RECORD),
     # Shape
     "home.key": _R("a new home makes an operator key that only its owner may read", _RUN),
     "home.shared": _R("several processes may use one embedded home", _RUN),
