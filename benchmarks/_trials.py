@@ -10,7 +10,7 @@ import pathlib
 import random
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import product
 from typing import Any
@@ -77,13 +77,14 @@ def _trials(text: str) -> list[_Trial]:
         kept = recorded(run, tenant="t", scope="global", vouched_by=None, base=_START)
         value = run.reward or 0.0
         success = value > 0
+        plain = run_spectrum(kept.events, success=success, value=value)
         tools = frozenset(map(_tool, (event for event in kept.events if event.tool is not None)))
         found.append(
             _Trial(
                 task=kept.run.goal_digest,
                 length=len(kept.events),
-                plain=run_spectrum(kept.events, success=success, value=value),
-                tools=RunSpectrum(tools, success, value),
+                plain=plain,
+                tools=replace(plain, elements=tools),
             )
         )
     return found

@@ -1,17 +1,18 @@
 """How often is the labelled culprit of a public log named, without a model? A report, no gate.
 
 Who&When's logs of failed teams, exactly scored with its own labels and, where there are any, with
-AgentRx's. What is learned is learned from other questions' logs only. In the same table stand the
-rules that need no thought, and how far the two labellings agree: a ceiling for any score. `bound`
-is an aim where there is one, else 0; every figure holds. Then recorded τ-bench runs, four trials
-a task: do elements that go with failure elsewhere single out the failing one of two trials?
+AgentRx's; models as judges too where one is set (`benchmarks/_judges.py`). What is learned is
+learned from other questions' logs only. In the same table stand the rules that need no thought, and
+how far the two labellings agree: a ceiling for any score. `bound` is an aim where there is one,
+else 0; every figure holds. Then recorded τ-bench runs, four trials a task: do elements that go with
+failure elsewhere single out the failing one of two trials?
 """
 
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchmarks import _trials
+from benchmarks import _judges, _trials
 from benchmarks._culprits import (
     RANKERS,
     TRIVIAL,
@@ -35,13 +36,13 @@ def figures(data: pathlib.Path) -> list[dict[str, Any]]:
     folder = data / _FOLDER
     found: list[dict[str, Any]] = []
     if (folder / "algorithm_generated.json").is_file():
-        found += _table("generated", read_logs(folder, "algorithm_generated.json"))
+        logs = read_logs(folder, "algorithm_generated.json")
+        found += _tables("generated", logs, second=False)
     if (folder / "hand_crafted.json").is_file():
         second = _SECOND if (folder / _SECOND).is_file() else None
         logs = read_logs(folder, "hand_crafted.json", second)
-        found += _table("crafted", logs)
+        found += _tables("crafted", logs, second=second is not None)
         if second is not None:
-            found += _table("crafted", logs, second=True)
             found += _agreement(agreement(logs))
     if (data / _trials.FILE).is_file():
         found += _trials.figures(data)
@@ -50,10 +51,22 @@ def figures(data: pathlib.Path) -> list[dict[str, Any]]:
     return found
 
 
-def _table(name: str, logs: Sequence[Log], *, second: bool = False) -> list[dict[str, Any]]:
+def _tables(name: str, logs: Sequence[Log], *, second: bool) -> list[dict[str, Any]]:
+    """The table of the data set's own labels and, if there are any, that of the second ones."""
+    verdicts = _judges.all_judged(logs)
+    found: list[dict[str, Any]] = []
+    for other in (False, True) if second else (False,):
+        rankers = {one: scored(rule, logs, second=other) for one, rule in RANKERS.items()}
+        rankers |= {one: _judges.hits(logs, given, second=other) for one, given in verdicts.items()}
+        trivial = {one: scored(rule, logs, second=other) for one, rule in TRIVIAL.items()}
+        found += _table(name, rankers, trivial, second=other)
+    return found
+
+
+def _table(
+    name: str, rankers: Mapping[str, Hits], trivial: Mapping[str, Hits], *, second: bool
+) -> list[dict[str, Any]]:
     """Every rule's share of agents and of steps; rankers beside the best of the trivial rules."""
-    trivial = {one: scored(rule, logs, second=second) for one, rule in TRIVIAL.items()}
-    rankers = {one: scored(rule, logs, second=second) for one, rule in RANKERS.items()}
     group = f"{name}.second" if second else name
     found: list[dict[str, Any]] = []
     for target in ("agent", "step"):
@@ -74,7 +87,7 @@ def _figure(
 ) -> dict[str, Any]:
     low, high = wilson(hits)
     what = f"{target} by `{rule}`, {len(hits)} logs, 95 % {low:.0%}–{high:.0%}"
-    name = f"public_logs.{group}.{target}.{rule.replace(' ', '_')}"
+    name = f"public_logs.{group}.{target}.{rule.replace(',', '').replace(' ', '_')}"
     return report(name, 100 * _share(hits), what, aim)
 
 
