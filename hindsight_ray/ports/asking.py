@@ -53,7 +53,9 @@ class AskingLog(Protocol):
 
     async def keep_answer(
         self, tenant: str, run_id: str, name: str, answer: str, at: datetime
-    ) -> None: ...
+    ) -> str:
+        """Keep it, unless one is kept already; return the one that is: the first counts."""
+        ...
 
     async def failed(
         self, tenant: str, *, run_id: str | None = None, limit: int

@@ -121,10 +121,10 @@ async def _answer(world: World, asking: Asking, told: str, shape: type[S]) -> S:
         return shape.model_validate_json(kept)
     read = await ask(world, asking, told, shape)
     async with world.ledger.writing() as unit:
-        await unit.asking.keep_answer(
+        kept = await unit.asking.keep_answer(
             asking.tenant, asking.run_id, name, read.value.model_dump_json(), world.clock.now()
         )
-    return read.value
+    return shape.model_validate_json(kept)  # of two who asked at once, the first one's answer
 
 
 def _failed(world: World, subject: Subject, failed: ModelFailed) -> FailedReview:

@@ -4,11 +4,17 @@ Only what is missing is asked for; a review that works this time adds what the m
 what the rules found before, and comes off the list.
 """
 
+from collections.abc import Sequence
+
+from hindsight_ray.core.distil import names_of
+from hindsight_ray.core.steps import agents_of
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.chat import FailedReview, Retried
 from hindsight_ray.domain.commands import RetryReviews
+from hindsight_ray.domain.event import Event
 from hindsight_ray.domain.ids import RunUuid
 from hindsight_ray.domain.review import Trigger
+from hindsight_ray.domain.run import Run
 from hindsight_ray.errors import AccessDenied
 from hindsight_ray.ports import Unit
 from hindsight_ray.service.admit import Admitted, absent, admit
@@ -40,7 +46,7 @@ async def retry(world: World, caller: Caller, command: RetryReviews) -> Retried:
             continue
         failed.append(again)
         if again.failure == "budget":
-            stopped = again.why
+            stopped = again.why or "a budget is spent"
             break
     return Retried(
         tried=len(mended) + len(failed),
@@ -61,14 +67,33 @@ async def _waiting(unit: Unit, admitted: Admitted, command: RetryReviews) -> lis
     for one in found:
         run = await unit.runs.get(tenant, one.run_id)
         if run is not None and _may(admitted, run.scope, run.audience):
-            shown.append(one)
+            shown.append(one if await _may_know(unit, admitted, run) else _bare(one))
         if len(shown) == command.limit:
             break
     return shown
 
 
+async def _may_know(unit: Unit, admitted: Admitted, run: Run) -> bool:
+    """Whether the caller may read all that the model was shown: its answer may quote that."""
+    offered = [
+        await unit.runs.offered(run.tenant, run.run_id, name)
+        for name in dict.fromkeys([*names_of(run), *agents_of(await _events(unit, run))])
+    ]
+    scopes = {scope for one in offered for scope in one.audience}
+    return admitted.may_read(scopes, {label for one in offered for label in one.labels})
+
+
+async def _events(unit: Unit, run: Run) -> Sequence[Event]:
+    return await unit.runs.events(run.tenant, run.run_id)
+
+
+def _bare(failed: FailedReview) -> FailedReview:
+    """The failure without what the model said."""
+    return failed.model_copy(update={"why": "", "answer": ""})
+
+
 def _may(admitted: Admitted, scope: str, audience: tuple[str, ...]) -> bool:
-    """`review` on the scope, and `read` on the audience, since a failure quotes the answer."""
+    """`review` on the scope, and `read` on the audience, since a failure tells of the run."""
     return admitted.access.may("review", scope) and admitted.may_read(audience)
 
 
@@ -80,9 +105,10 @@ async def _again(world: World, caller: Caller, before: FailedReview) -> FailedRe
         if run is None or not _may(admitted, run.scope, run.audience):
             raise AccessDenied("the run may no longer be reviewed", object=before.run_id)
         job = await prepared_job(world, unit, run, asked=before.kind == "full")
+        knows = await _may_know(unit, admitted, run)
     _, outturn = await carried_out(world, job, job.triggers[0] if job.triggers else _ASKED)
     if outturn.failure is not None:
-        return outturn.failure
+        return outturn.failure if knows else _bare(outturn.failure)
     async with world.ledger.writing() as unit:
         await unit.asking.mended(caller.tenant, before.run_id, before.digest)
     return None

@@ -1,5 +1,6 @@
 """Reviews by a model: real LiteLLM over HTTP, to a server whose answers each test writes."""
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator, Iterator
@@ -393,3 +394,41 @@ async def test_a_full_window_is_summarised_by_the_weak_model_and_by_rules_where_
         lines = (await layers.window(home.world, alice, c.Window())).lines
         assert lines[0] == "Earlier (7 notes): Six notes were taken; note 4; note 5; note 6"
         assert lines[1:] == ("note 7", "note 8", "note 9")
+
+
+@pytest.mark.covers("model.idempotent")
+async def test_two_who_review_at_once_keep_one_answer(home: Staged, model: ScriptedModel) -> None:
+    """The model answers each otherwise; the first answer counts for both."""
+
+    def fresh(_question: dict[str, Any]) -> Any:
+        return lesson(f"When a rollback is refused, you should try way {len(model.asked)} first")
+
+    model.script(by_kind(ReviewAnswer=fresh))
+    team = await ended(home)
+    await asyncio.gather(team.reviewed(), team.reviewed(), team.reviewed())
+    assert len(experiences(await memories(home))) == 2
+
+
+@pytest.mark.covers("G1.prompts")
+async def test_a_failed_answer_is_quoted_only_to_who_may_read_all_that_the_model_was_shown(
+    home: Staged, model: ScriptedModel
+) -> None:
+    operator = await home.caller(agent="operator")
+    secret = c.Write.model_validate(
+        {"command_id": "w", "content": "Release 40 is pinned", "scope": "agent:executor"}
+    )
+    await write.write(home.world, operator, secret)
+    model.script("The executor knows that release 40 is pinned")
+    team = await Team.start(home, "planner", "executor")
+    offer = c.Search(query="release 40", run_id=team.run.run_id)
+    found = await search.search(home.world, team.members["executor"], offer)
+    assert len(found.hits) == 1
+    stumble(team.story)
+    await team.end()
+    await team.reviewed(team.members["planner"])
+    asked = c.RetryReviews(list_only=True)
+    listed = await review_retry.retry(home.world, team.members["planner"], asked)
+    assert [(one.failure, one.why, one.answer) for one in listed.failed] == [("unparsable", "", "")]
+    retried = await review_retry.retry(home.world, team.members["planner"], c.RetryReviews())
+    assert "release 40" not in retried.model_dump_json()
+    assert "release 40" in (await review_retry.retry(home.world, operator, asked)).model_dump_json()

@@ -46,9 +46,10 @@ class SqlAsking:
 
     async def keep_answer(
         self, tenant: str, run_id: str, name: str, answer: str, at: datetime
-    ) -> None:
+    ) -> str:
         row = {"tenant": tenant, "run_id": run_id, "name": name, "at": micros(at), "record": answer}
         await self._work.do(_keep_answer, row)
+        return await self._work.do(_answer, tenant, run_id, name) or answer
 
     async def failed(
         self, tenant: str, *, run_id: str | None = None, limit: int
@@ -95,9 +96,8 @@ def _answer(connection: Connection, tenant: str, run_id: str, name: str) -> str 
 
 def _keep_answer(connection: Connection, row: Mapping[str, object]) -> None:
     put = dialect.upsert(review_answers)
-    changed = {"at": put.excluded["at"], "record": put.excluded.record}
     keys = ["tenant", "run_id", "name"]
-    connection.execute(put.on_conflict_do_update(index_elements=keys, set_=changed), row)
+    connection.execute(put.on_conflict_do_nothing(index_elements=keys), dict(row))
 
 
 def _failed(
