@@ -10,7 +10,16 @@ NAMESPACE = "hindsight"
 Role = Literal["authority", "broker", "recorder_host", "models", "reviewer"]
 
 OF_AUTHORITY: frozenset[type[c.Command]] = frozenset(
-    {c.IssueTicket, c.RevokeTicket, c.LoadPolicy, c.Share, c.Revoke, c.Erase}
+    {
+        c.IssueTicket,
+        c.RevokeTicket,
+        c.LoadPolicy,
+        c.Share,
+        c.Revoke,
+        c.Erase,
+        c.DropTenant,
+        c.SetPrivacy,
+    }
 )
 OF_REVIEWER: frozenset[type[c.Command]] = frozenset(
     {

@@ -6,6 +6,7 @@ before; a model when the first text is embedded.
 """
 
 import importlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from hindsight_ray.client import hindsight, sync
 from hindsight_ray.client.hindsight import Hindsight
 from hindsight_ray.client.opening import Opening
 from hindsight_ray.client.sync import Synchronous
+from hindsight_ray.compose import copies
 from hindsight_ray.compose.embedded import connection
 
 if TYPE_CHECKING:
@@ -81,6 +83,16 @@ async def scale(
     )
 
 
+async def backup(home: str | Path, folder: str | Path) -> Mapping[str, int]:
+    """Copy the whole memory of `home` into a new folder, while it is in use; rows of each kind."""
+    return await copies.backup(_absolute(home), _absolute(folder))
+
+
+async def restore(folder: str | Path, home: str | Path, **settings: object) -> Mapping[str, int]:
+    """Put a copy back into a new home, on the ledger and the store that the settings name."""
+    return await copies.restore(_absolute(folder), _absolute(home), settings)
+
+
 async def down(address: str | None = None, home: str | Path | None = None) -> bool:
     """Drain and end the deployment, and its cluster if `up` started it. False if there is none."""
     return await _on_ray().down(address, _path(home))
@@ -91,4 +103,8 @@ def _on_ray() -> Any:
 
 
 def _path(home: str | Path | None) -> Path | None:
-    return None if home is None else Path(home).expanduser().absolute()
+    return None if home is None else _absolute(home)
+
+
+def _absolute(path: str | Path) -> Path:
+    return Path(path).expanduser().absolute()

@@ -10,6 +10,7 @@ from hindsight_ray.domain.audit import Seal
 from hindsight_ray.domain.base import Command, Value
 from hindsight_ray.domain.caller import TicketRequest
 from hindsight_ray.domain.ids import AgentId, CommandId, TenantId, UserId
+from hindsight_ray.domain.privacy import Handling
 from hindsight_ray.domain.scope import Scope
 from hindsight_ray.domain.text import Moment
 
@@ -94,8 +95,15 @@ class ReadSeal(Command):
     """The heads of the tenant's audit, signed together: to be kept elsewhere."""
 
 
+class SetPrivacy(Command):
+    """What becomes of secrets and personal data in the tenant's texts; None leaves it (operator)."""
+
+    secrets: Handling | None = None
+    personal: Handling | None = None
+
+
 class Erase(Command):
-    """Erase a user of the caller's tenant: every text of theirs, and what rests on it (operator)."""
+    """Erase a user of the caller's tenant: every text of theirs, and what rests on it."""
 
     user: UserId
 

@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from hindsight_ray.domain.access_commands import (
+    DropTenant,
     Erase,
     IssueTicket,
     LoadPolicy,
@@ -20,6 +21,7 @@ from hindsight_ray.domain.access_commands import (
     SeersAnswer,
     Sees,
     SeesAnswer,
+    SetPrivacy,
     Share,
     VerifyAudit,
     WhoAmI,
@@ -66,6 +68,8 @@ BATCH_EVENTS_MAX = 2_000
 
 # What `access_commands` has is reached by this module's name too, like every other command.
 OF_ACCESS: tuple[type[Value], ...] = (
+    DropTenant,
+    Erase,
     IssueTicket,
     LoadPolicy,
     ReadAudit,

@@ -56,6 +56,14 @@ class TicketRevoked(Value):
     revision: Revision
 
 
+class TenantDropped(Value):
+    """The tenant is gone, with so many rows; its audit stays."""
+
+    tenant: str
+    rows: int
+    grants_ended: int
+
+
 class Exists(Value):
     """A memory as the `audit` action sees it: metadata, never text."""
 

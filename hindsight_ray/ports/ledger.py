@@ -29,6 +29,7 @@ from hindsight_ray.domain.run import Annotation, Run
 from hindsight_ray.ports.asking import AskingLog
 from hindsight_ray.ports.credits import CreditLog, OutcomeLog
 from hindsight_ray.ports.layers import LayerLog
+from hindsight_ray.ports.privacy import PrivacyLog
 from hindsight_ray.ports.stored import Intent, Vector
 from hindsight_ray.ports.upkeep import UpkeepLog, VectorsBeside
 
@@ -148,6 +149,10 @@ class PolicyLog(Protocol):
         ...
 
     async def tenants(self) -> Sequence[str]: ...
+
+    async def drop_tenant(self, tenant: str) -> int:
+        """Delete every row of the tenant but its audit; how many there were."""
+        ...
 
     async def revoke_ticket(self, tenant: str, ticket_id: str, at: datetime) -> int:
         """End a ticket of this tenant; returns the revision from which it is refused."""
@@ -295,8 +300,12 @@ class IntentLog(Protocol):
         """Those that this unit has opened."""
         ...
 
-    async def waiting(self, *, limit: int) -> Sequence[Intent]:
-        """The oldest open ones."""
+    async def waiting(self, *, limit: int, until: datetime) -> Sequence[Intent]:
+        """The oldest open ones that nobody has had in hand since `until`."""
+        ...
+
+    async def claim(self, intents: Sequence[Intent], at: datetime) -> Sequence[Intent]:
+        """Take them in hand, as far as nobody else has since they were read."""
         ...
 
     async def again(self, numbers: Sequence[int]) -> Sequence[Intent]:
@@ -350,6 +359,7 @@ class Unit(Protocol):
     recalls: RecallLog
     stats: MemoryStats
     keys: AudienceKeys
+    privacy: PrivacyLog
     memories: Memories
     intents: IntentLog
     spaces: EmbeddingSpaces

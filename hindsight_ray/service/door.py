@@ -7,11 +7,13 @@ directly; on Ray a broker calls it; HTTP, MCP and the command line come through 
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from hindsight_ray.core.cleaning import cleaned
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.rows import AuditEntry
 from hindsight_ray.errors import AccessDenied, HindsightError, InvalidTicket, NotFound
 from hindsight_ray.service import (
+    archive,
     attribute,
     audit,
     credit,
@@ -20,18 +22,25 @@ from hindsight_ray.service import (
     forget,
     get,
     history,
+    knowledge,
     layers,
     load_logs,
+    maintain,
     operate,
     outcome,
     overview,
+    pending,
+    privacy,
     promote,
     record,
+    reembed,
     review,
     review_retry,
     runs,
+    samples,
     search,
     share,
+    tenants,
     update,
     whoami,
     why,
@@ -76,12 +85,27 @@ VERBS: dict[type[c.Command], Verb] = {
     c.WhoAmI: whoami.whoami,
     c.IssueTicket: operate.issue_ticket,
     c.RevokeTicket: operate.revoke_ticket,
+    c.DropTenant: tenants.drop_tenant,
     c.LoadPolicy: operate.load_policy,
     c.ImportRuns: load_logs.load_logs,
+    c.SetPrivacy: privacy.set_privacy,
     c.Erase: erase.erase,
     c.ReadAudit: audit.audit,
     c.ReadSeal: audit.seal,
     c.VerifyAudit: audit.verify,
+    c.ListPending: pending.listed,
+    c.DecidePending: pending.decide,
+    c.DrawSample: samples.draw,
+    c.JudgeSample: samples.judge,
+    c.ReadSamples: samples.report,
+    c.Maintain: maintain.maintain,
+    c.ReadTiers: archive.tiers,
+    c.Archive: archive.archive,
+    c.Restore: archive.restore,
+    c.CloseProject: archive.close_project,
+    c.Reembed: reembed.reembed,
+    c.Calibrate: reembed.calibrate,
+    c.ExportKnowledge: knowledge.export,
 }
 
 
@@ -92,6 +116,7 @@ async def call(world: World, token: str, command: c.Command) -> Any:
     if verb is None:
         raise AccessDenied(f"`{type(command).__name__}` is no verb of this memory")
     try:
+        command = cleaned(command, await privacy.privacy_of(world, caller.tenant))
         return await verb(world, caller, command)
     except (AccessDenied, NotFound, InvalidTicket) as refusal:
         await _note_refusal(world, caller, command, refusal)

@@ -14,12 +14,15 @@ from hindsight_ray.entry.cli import (
     attribution,
     audits,
     deployment,
+    keeping,
     leaks,
     memories,
     operate,
+    people,
     policies,
     runs,
     serve,
+    upkeep,
 )
 from hindsight_ray.entry.cli.options import remember_place
 from hindsight_ray.errors import HindsightError, InvalidInput
@@ -40,7 +43,8 @@ def program() -> typer.Typer:
         callback=remember_place,
     )
     for module in (
-        operate, deployment, memories, runs, attribution, policies, audits, leaks, serve,
+        operate, deployment, keeping, memories, runs, attribution, policies, audits, leaks, serve,
+        people, upkeep,
     ):  # fmt: skip
         module.add_to(app)
     return app

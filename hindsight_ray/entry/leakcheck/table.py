@@ -71,6 +71,10 @@ def _shares(facts: Facts) -> dict[str, Any]:
     return {"scope": facts.scope, "to": f"user:{facts.names.other_user}", **_fresh(c.Share)}
 
 
+def _pairs(facts: Facts) -> list[dict[str, str]]:
+    return [{"a": facts.trigger, "b": "depot", "kind": "unrelated"}] * 4
+
+
 ATTEMPTS: dict[str, Attempts] = {
     "StartRun": _each(
         c.StartRun, lambda f: {"goal": f.trigger, "scope": f.scope, **_fresh(c.StartRun)}
@@ -131,14 +135,36 @@ ATTEMPTS: dict[str, Attempts] = {
         lambda f: {"request": {"tenant": f.tenant, "agent": f.names.agent, "user": f.names.user}},
     ),
     "RevokeTicket": _each(c.RevokeTicket, lambda f: {"ticket_id": f.ticket_id}),
+    "DropTenant": _each(c.DropTenant, lambda _: {"tenant": "nobodys"}),
     "LoadPolicy": _each(c.LoadPolicy, lambda _: {"text": ""}),
     "ImportRuns": _each(
         c.ImportRuns, lambda f: {"format": "openai-messages", "text": "[]", "scope": f.scope}
     ),
+    "SetPrivacy": _each(c.SetPrivacy, lambda _: {}),
     "Erase": _each(c.Erase, lambda _: {"user": "nobody-of-this-name"}),
     "ReadAudit": _each(c.ReadAudit, lambda _: {"limit": 1_000}),
     "ReadSeal": _each(c.ReadSeal, lambda _: {}),
     "VerifyAudit": _each(c.VerifyAudit, lambda _: {}),
+    "ListPending": _each(c.ListPending, lambda _: {}, lambda f: {"scope": f.scope}),
+    "DecidePending": _named(c.DecidePending, decision="accept"),
+    "DrawSample": _each(c.DrawSample, lambda _: {"n": 500}, lambda f: {"scope": f.scope}),
+    "JudgeSample": _named(c.JudgeSample, verdict="bad"),
+    "ReadSamples": _each(c.ReadSamples, lambda _: {}, lambda f: {"scope": f.scope}),
+    "Maintain": _each(c.Maintain, lambda _: {}),
+    "ReadTiers": _each(c.ReadTiers, lambda f: {"memory_ids": (f.memory_id, f.own_memory_id)}),
+    "Archive": _named(c.Archive),
+    "Restore": _named(c.Restore),
+    "CloseProject": _each(
+        c.CloseProject, lambda f: {"project": f.trigger, **_fresh(c.CloseProject)}
+    ),
+    "Reembed": _each(c.Reembed, lambda _: {"model": "hashed"}),
+    "Calibrate": _each(c.Calibrate, lambda f: {"pairs": _pairs(f)}),
+    "ExportKnowledge": _each(
+        c.ExportKnowledge,
+        lambda _: {"types": ("fact", "preference", "experience")},
+        lambda f: {"scope": f.scope},
+        lambda f: {"after": f.memory_id},
+    ),
 }
 
 
@@ -166,6 +192,23 @@ SHELL: dict[str, Callable[[Facts], Sequence[str]] | None] = {
     "write": lambda f: ("write", f"The {f.trigger} depot has a back door", "--scope", f.scope),
     "search": lambda f: ("search", f"{f.trigger} depot", "-k", "50"),
     "forget": lambda f: ("forget", f.memory_id),
+    "pending list": lambda _: ("pending", "list"),
+    "pending accept": lambda f: ("pending", "accept", f.memory_id),
+    "pending reject": lambda f: ("pending", "reject", f.memory_id),
+    "pending edit": lambda f: ("pending", "edit", f.memory_id, "a text of my own"),
+    "audit sample": lambda _: ("audit", "sample", "--n", "50"),
+    "audit judge": lambda f: ("audit", "judge", f.memory_id, "bad"),
+    "audit report": lambda _: ("audit", "report"),
+    "memory get": lambda f: ("memory", "get", f.memory_id),
+    "memory history": lambda f: ("memory", "history", f.memory_id),
+    "memory archive": lambda f: ("memory", "archive", f.memory_id),
+    "memory restore": lambda f: ("memory", "restore", f.memory_id),
+    "memory tiers": lambda f: ("memory", "tiers", f.memory_id),
+    "project close": lambda f: ("project", "close", f.trigger),
+    "export knowledge": lambda _: ("export", "knowledge"),
+    "maintain": lambda _: ("maintain",),
+    "reembed": lambda _: ("reembed", "--model", "hashed"),
+    "calibrate": lambda _: ("calibrate",),
     "run list": lambda _: ("run", "list"),
     "run show": lambda f: ("run", "show", f.run_id),
     "review": lambda f: ("review", f.run_id),

@@ -9,7 +9,7 @@ from sqlalchemy import inspect, select, update
 from sqlalchemy.engine import Connection
 
 from hindsight_ray import ports
-from hindsight_ray.adapters.ledger.sql import dialect, migrations
+from hindsight_ray.adapters.ledger.sql import copying, dialect, migrations
 from hindsight_ray.adapters.ledger.sql.apart import MemoriesApart, SqlIntents
 from hindsight_ray.adapters.ledger.sql.asking import SqlAsking
 from hindsight_ray.adapters.ledger.sql.audit import Chains, SqlAudit
@@ -22,6 +22,7 @@ from hindsight_ray.adapters.ledger.sql.memories import SqlMemories
 from hindsight_ray.adapters.ledger.sql.outcomes import SqlLayers, SqlOutcomes, SqlReviews
 from hindsight_ray.adapters.ledger.sql.policy import SqlPolicy
 from hindsight_ray.adapters.ledger.sql.postgres import Server
+from hindsight_ray.adapters.ledger.sql.privacy import SqlPrivacy
 from hindsight_ray.adapters.ledger.sql.rows import KnownRows
 from hindsight_ray.adapters.ledger.sql.runs import SqlRuns
 from hindsight_ray.adapters.ledger.sql.schema import SCHEMA_OLDEST, SCHEMA_VERSION, facts, metadata
@@ -58,6 +59,7 @@ class SqlUnit:
         self.audit: ports.AuditLog = SqlAudit(work, chains)
         self.recalls: ports.RecallLog = SqlRecalls(work)
         self.stats: ports.MemoryStats = SqlStats(work)
+        self.privacy: ports.PrivacyLog = SqlPrivacy(work)
         self.keys: ports.AudienceKeys = SqlKeys(work, known_keys)
         self.memories: ports.Memories = (
             MemoriesApart(work, known_rows, opened)
@@ -144,6 +146,19 @@ class SqlLedger:
             await asyncio.wrap_future(lane.submit(lane.alone, dialect.shrink))
         finally:
             self._writer.give_back(lane)
+
+    async def copy_out(self, folder: Path) -> dict[str, int]:
+        """Write one snapshot of everything to files in `folder`; how many rows of each kind."""
+        async with self._unit(self._readers, write=False) as unit:
+            return await unit.work.do(copying.copy_out, folder)
+
+    async def copy_in(self, folder: Path) -> dict[str, int]:
+        """Fill this empty ledger with what `copy_out` wrote. All of it or nothing.
+
+        Raises `InvalidImport`, `HomeInvalid` for a ledger that holds anything.
+        """
+        async with self._unit(self._writer, write=True) as unit:
+            return await unit.work.do(copying.copy_in, folder, store_apart=self._store_apart)
 
     def reading(self) -> AbstractAsyncContextManager[ports.Unit]:
         return self._unit(self._readers, write=False)

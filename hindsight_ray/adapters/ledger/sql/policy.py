@@ -24,6 +24,7 @@ from hindsight_ray.adapters.ledger.sql.schema_access import (
     revoked_tickets,
     tenants,
 )
+from hindsight_ray.adapters.ledger.sql.tenants import drop_tenant
 from hindsight_ray.domain.access import (
     LineChange,
     Membership,
@@ -101,6 +102,10 @@ class SqlPolicy:
 
     async def add_tenant(self, tenant: str, at: datetime) -> None:
         await self._work.do(_add_tenant, tenant, at)
+
+    async def drop_tenant(self, tenant: str) -> int:
+        self._work.changed_memories = self._work.changed_policy = True
+        return await self._work.do(drop_tenant, tenant)
 
     async def tenants(self) -> Sequence[str]:
         return await self._work.do(_tenants)

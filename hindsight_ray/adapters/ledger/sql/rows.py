@@ -29,6 +29,7 @@ from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.ports import Vector
 
 _TENANTS_KEPT = 32
+AGE = 1 << 40  # a tenant that was dropped and comes back counts its changes from the next one
 _Space = tuple[str, int] | None
 
 _m = memories.c
@@ -72,7 +73,7 @@ class KnownRows:
         """Without `vectors`, which another store searches, the rows alone are kept."""
         self._vectors = vectors
         self._guard = threading.Lock()
-        self._columns: OrderedDict[tuple[str, _Space], Columns] = OrderedDict()
+        self._columns: OrderedDict[tuple[str, _Space, int], Columns] = OrderedDict()
         self._last: tuple[tuple[_Space, int, RowFilter], Passing] | None = None
 
     def passing(
@@ -88,7 +89,7 @@ class KnownRows:
         change = change_number(connection, tenant)
         space = pinned_space(connection) if self._vectors else None
         with self._guard:
-            columns = self._of(tenant, space, private=private)
+            columns = self._of(tenant, space, change // AGE, private=private)
             base = columns.base(change)
             if base is not None and base == columns.last != change and not private:
                 columns.apply(self._changed(connection, tenant, base), change)
@@ -113,9 +114,9 @@ class KnownRows:
         self._last = ((space, view.change, row_filter), passing)
         return passing
 
-    def _of(self, tenant: str, space: _Space, *, private: bool) -> Columns:
+    def _of(self, tenant: str, space: _Space, age: int, *, private: bool) -> Columns:
         """The tenant's columns in the space that the transaction sees: vectors never mix."""
-        key = (tenant, space)
+        key = (tenant, space, age)
         columns = self._columns.get(key)
         if columns is None:
             columns = Columns(0 if space is None else space[1])

@@ -1,0 +1,87 @@
+"""Copies of a whole memory in a folder: made beside whatever uses it, put back into a new one."""
+
+import asyncio
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from hindsight_ray.adapters.home import Home
+from hindsight_ray.adapters.policy.audit_key import AUDIT_KEYS
+from hindsight_ray.adapters.policy.tickets import OPERATOR_KEYS
+from hindsight_ray.compose.embedded import ledger_of, settings_of, world_of_home
+from hindsight_ray.errors import HomeInvalid, InvalidImport, InvalidSettings
+from hindsight_ray.settings import keep_settings, load_settings
+
+_LEDGER = "ledger"
+_HOME = "home"
+
+
+async def backup(home: Path, folder: Path) -> Mapping[str, int]:
+    """Copy the memory of `home` into `folder`, which must not be there; rows of each kind.
+
+    One snapshot of the ledger, which holds the vectors too, and the home's keys and settings: keep
+    it as safe as the home. Reads only, so that a deployment or processes may go on meanwhile. What
+    was erased is listed outside of homes, and erased again when a copy is put back.
+    """
+    draft = await asyncio.to_thread(_draft, home, folder)
+    ledger = await ledger_of(home, settings_of(home, {}))
+    try:
+        rows = await ledger.copy_out(draft / _LEDGER)
+    finally:
+        await ledger.close()
+    await asyncio.to_thread(_copy_keys, home, draft / _HOME)
+    keep_settings(draft / _HOME, load_settings(home))
+    draft.replace(folder)
+    return rows
+
+
+async def restore(folder: Path, home: Path, given: Mapping[str, object]) -> Mapping[str, int]:
+    """Put a copy back into `home`, which must not be there, on the ledger and store of `given`.
+
+    The same ledger need not be of the same kind. The memory store, where it is apart, is told of
+    every memory before this returns. Raises `InvalidImport`, `HomeInvalid`.
+    """
+    await asyncio.to_thread(_check_both, folder, home)
+    held = Home.embedded(home)
+    try:
+        await asyncio.to_thread(_copy_keys, folder / _HOME, home)
+        settings = load_settings(folder / _HOME, given)
+        keep_settings(home, settings)
+        ledger = await ledger_of(home, settings)
+        try:
+            rows = await ledger.copy_in(folder / _LEDGER)
+        finally:
+            await ledger.close()
+        opened = await world_of_home(home, settings)
+        await opened.close()  # tells the store what it has to be told, and erases again
+    finally:
+        held.release()
+    return rows
+
+
+def _draft(home: Path, folder: Path) -> Path:
+    """The folder to copy into, which takes its name once it is whole."""
+    if not (home / OPERATOR_KEYS.private).is_file():
+        raise HomeInvalid(f"`home` {str(home)!r} is not there; name the home of a memory")
+    if folder.exists():
+        raise InvalidSettings(f"`folder` {str(folder)!r} is there already; name a new one")
+    draft = folder.with_name(f".{folder.name}.draft")
+    shutil.rmtree(draft, ignore_errors=True)
+    (draft / _HOME).mkdir(parents=True)
+    (draft / _LEDGER).mkdir()
+    draft.chmod(0o700)  # keys and texts are in it
+    return draft
+
+
+def _check_both(folder: Path, home: Path) -> None:
+    if not (folder / _LEDGER).is_dir() or not (folder / _HOME).is_dir():
+        raise InvalidImport(f"`folder` {str(folder)!r} is no copy of a memory", path=str(folder))
+    if home.exists() and any(home.iterdir()):
+        raise HomeInvalid(f"`home` {str(home)!r} is not empty; restore into a new one")
+
+
+def _copy_keys(source: Path, target: Path) -> None:
+    for pair in (OPERATOR_KEYS, AUDIT_KEYS):
+        for name in (pair.private, pair.public):
+            if (source / name).is_file():
+                shutil.copy2(source / name, target / name)

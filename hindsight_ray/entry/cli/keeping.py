@@ -1,0 +1,65 @@
+"""What is kept and what is let go as a whole: copies of a memory, and tenants."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hindsight_ray import compose
+from hindsight_ray.domain import commands as c
+from hindsight_ray.domain.receipt import TenantDropped
+from hindsight_ray.entry.cli import show
+from hindsight_ray.entry.cli.asking import ask_as_operator
+from hindsight_ray.entry.cli.deployment import Config
+from hindsight_ray.entry.cli.options import Asked, command
+from hindsight_ray.errors import InvalidSettings
+from hindsight_ray.settings import read_config
+
+Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the copy is.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Put the commands of this module into the program."""
+    command(app, "backup", caller=False, epilog="Example: hindsight-ray --home ./m backup ./copy")(
+        backup
+    )
+    command(app, "restore", caller=False, epilog="Example: hindsight-ray --home ./new restore ./c")(
+        restore
+    )
+    command(
+        app,
+        "drop-tenant",
+        epilog="Example: hindsight-ray --home ./memory drop-tenant acme --tenant acme",
+    )(drop_tenant)
+
+
+async def backup(asked: Asked, folder: Folder) -> None:
+    """Copy the whole memory of a home, as of one moment, while others use it."""
+    rows = await compose.backup(asked.folder, folder)
+    _show(asked, rows, f"copied to {folder}; it holds the keys: keep it as safe as the home")
+
+
+async def restore(asked: Asked, folder: Folder, *, config: Config = None) -> None:
+    """Put a copy back into a new home; `--config` names another ledger or store for it."""
+    settings = {} if config is None else read_config(config)
+    rows = await compose.restore(folder, asked.folder, **settings)
+    _show(asked, rows, f"restored into {asked.folder}")
+
+
+def _show(asked: Asked, rows: Mapping[str, int], line: str) -> None:
+    table = show.table("what", "rows#")
+    for name, number in sorted(rows.items()):
+        if number:
+            table.add_row(name, f"{number:,}")
+    show.answer(asked.json, {"rows": dict(rows)}, show.stacked(table, show.plain(line)))
+
+
+async def drop_tenant(
+    asked: Asked, name: Annotated[str, typer.Argument(metavar="TENANT", help="Said once more.")]
+) -> None:
+    """Delete a tenant with everything in it; its audit stays. Named twice, since it is final."""
+    if asked.tenant_named() != name:
+        raise InvalidSettings(f"`--tenant` and {name!r} are not the same; nothing was deleted")
+    dropped: TenantDropped = await ask_as_operator(asked, c.DropTenant, {"tenant": name})
+    show.answer(asked.json, dropped, show.plain(f"{name}: {dropped.rows:,} rows are gone"))
