@@ -15,7 +15,6 @@ from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.base import build
 from hindsight_ray.domain.caller import Caller, Ticket, TicketRequest
-from hindsight_ray.domain.ids import TenantId
 from hindsight_ray.domain.receipt import TenantDropped
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import HindsightError, Unavailable
@@ -90,7 +89,7 @@ class Hindsight:
 
     async def drop_tenant(self, tenant: str) -> TenantDropped:
         """Delete a tenant with everything in it. One of the same name begins empty."""
-        return await self.operator(tenant).ask(c.DropTenant(tenant=TenantId(tenant)))
+        return await self.operator(tenant).ask(build(c.DropTenant, {"tenant": tenant}))
 
     async def close(self) -> None:
         """Ship what open runs have buffered, then let go of the memory.
