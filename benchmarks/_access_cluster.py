@@ -3,11 +3,10 @@
 import asyncio
 import os
 import signal
-import statistics
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,24 +22,31 @@ from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.base import build
 
 _BROKERS = 4
-_ROUNDS = 30
-_FROZEN_ROUNDS = 15
+_ROUNDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Seconds of every revoke, and of what it is held against, measured in turns with it."""
+
+    revokes: list[float] = field(default_factory=list[float])
+    noops: list[float] = field(default_factory=list[float])  # to every broker that runs, at once
+    commits: list[float] = field(default_factory=list[float])  # one small one, in such a ledger
+
+    def p95(self) -> tuple[float, float]:
+        """Of a revoke, and of a no-op call and a commit together."""
+        together = [noop + commit for noop, commit in zip(self.noops, self.commits, strict=True)]
+        return _p95(self.revokes), _p95(together)
 
 
 @dataclass(frozen=True, slots=True)
 class Revoking:
-    """Seconds; and how many reads begun after a revoke returned showed what was revoked."""
+    """All brokers up, one of them frozen; reads begun after a revoke returned, and stale ones."""
 
-    revoke_p95_s: float
-    frozen_p95_s: float
-    noop_s: float  # a no-op call to all brokers at once, median
-    commit_s: float  # one small commit in such a ledger, median
+    healthy: Phase
+    frozen: Phase
     reads: int
     stale: int
-
-    @property
-    def base_s(self) -> float:
-        return self.noop_s + self.commit_s
 
 
 def measured() -> Revoking:
@@ -55,28 +61,19 @@ async def _measured(folder: Path) -> Revoking:
         names = [f"broker-{number}" for number in range(_BROKERS)]
         handles: list[Any] = [ray.get_actor(name, namespace=NAMESPACE) for name in names]
         pids: list[int] = await asyncio.gather(*(handle.ready.remote() for handle in handles))
-
-        async def noop() -> None:
-            await asyncio.gather(*(handle.ready.remote() for handle in handles))
-
-        noops = [await _taken(noop) for _ in range(_ROUNDS)]
-        commits = await _commits(folder)
-        owner, reader = await _people(hindsight)
-        counts = [0, 0]
-        healthy = await _revokes(owner, reader, _ROUNDS, counts)
-        os.kill(pids[0], signal.SIGSTOP)
+        ledger = await SqlLedger.open(folder / "beside.sqlite3")
         try:
-            frozen = await _revokes(owner, None, _FROZEN_ROUNDS, counts)
+            owner, readers = await _people(hindsight)
+            counts = [0, 0]
+            healthy = await _phase(ledger, handles, owner, readers, counts)
+            os.kill(pids[0], signal.SIGSTOP)
+            try:
+                frozen = await _phase(ledger, handles[1:], owner, [], counts)
+            finally:
+                os.kill(pids[0], signal.SIGCONT)
         finally:
-            os.kill(pids[0], signal.SIGCONT)
-    return Revoking(
-        revoke_p95_s=_p95(healthy),
-        frozen_p95_s=_p95(frozen),
-        noop_s=statistics.median(noops),
-        commit_s=statistics.median(commits),
-        reads=counts[0],
-        stale=counts[1],
-    )
+            await ledger.close()
+    return Revoking(healthy, frozen, reads=counts[0], stale=counts[1])
 
 
 async def _people(hindsight: Hindsight) -> tuple[Memory, list[Memory]]:
@@ -87,33 +84,33 @@ async def _people(hindsight: Hindsight) -> tuple[Memory, list[Memory]]:
     return owner, [hindsight.as_caller(ticket) for ticket in tickets]
 
 
-async def _revokes(
-    owner: Memory, readers: list[Memory] | None, rounds: int, counts: list[int]
-) -> list[float]:
-    """How long each revoke took; after each, all readers look and whatever they see is stale."""
-    taken: list[float] = []
-    for _ in range(rounds):
+async def _phase(
+    ledger: SqlLedger,
+    handles: Sequence[Any],
+    owner: Memory,
+    readers: Sequence[Memory],
+    counts: list[int],
+) -> Phase:
+    """After each revoke all readers look: whatever they see of the scope is stale."""
+    query = build(c.Search, {"query": "lighthouse", "scopes": ("agent:owner",)})
+    phase = Phase()
+
+    async def noop() -> None:
+        await asyncio.gather(*(handle.ready.remote() for handle in handles))
+
+    async def commit() -> None:
+        async with ledger.writing() as unit:
+            await unit.policy.revoke_ticket("acme", os.urandom(8).hex(), datetime.now(UTC))
+
+    for _ in range(_ROUNDS):
+        phase.noops.append(await _taken(noop))
+        phase.commits.append(await _taken(commit))
         await owner.share("agent:owner", to="agent:reader")
-        taken.append(await _taken(lambda: owner.revoke("agent:owner", to="agent:reader")))
-        if readers is not None:
-            query = build(c.Search, {"query": "lighthouse", "scopes": ("agent:owner",)})
-            found = await asyncio.gather(*(reader.ask(query) for reader in readers))
-            counts[0] += len(found)
-            counts[1] += sum(bool(one.hits) for one in found)
-    return taken
-
-
-async def _commits(folder: Path) -> list[float]:
-    ledger = await SqlLedger.open(folder / "beside.sqlite3")
-    try:
-
-        async def commit() -> None:
-            async with ledger.writing() as unit:
-                await unit.policy.revoke_ticket("acme", os.urandom(8).hex(), datetime.now(UTC))
-
-        return [await _taken(commit) for _ in range(_ROUNDS)]
-    finally:
-        await ledger.close()
+        phase.revokes.append(await _taken(lambda: owner.revoke("agent:owner", to="agent:reader")))
+        found = await asyncio.gather(*(reader.ask(query) for reader in readers))
+        counts[0] += len(found)
+        counts[1] += sum(bool(one.hits) for one in found)
+    return phase
 
 
 async def _taken(job: Callable[[], Awaitable[object]]) -> float:
@@ -122,5 +119,5 @@ async def _taken(job: Callable[[], Awaitable[object]]) -> float:
     return time.perf_counter() - started
 
 
-def _p95(taken: list[float]) -> float:
+def _p95(taken: Sequence[float]) -> float:
     return sorted(taken)[int(len(taken) * 0.95)]

@@ -83,29 +83,19 @@ def figures(data: pathlib.Path) -> list[dict[str, Any]]:  # noqa: ARG001 - needs
 
 
 def _on_a_cluster(found: Revoking) -> list[dict[str, Any]]:
-    base = f"({found.noop_s * 1e3:.1f} + {found.commit_s * 1e3:.1f} ms)"
-    return [
-        _figure(
-            "access.revoke",
-            f"p95 of a revoke with 4 brokers ({found.revoke_p95_s * 1e3:.0f} ms) to a no-op call to"
-            f" all of them and a ledger commit {base}",
-            found.revoke_p95_s / found.base_s,
-            _REVOKE_RATIO_MAX,
-        ),
-        _figure(
-            "access.revoke_frozen",
-            f"the same while one broker is frozen ({found.frozen_p95_s * 1e3:.0f} ms)",
-            found.frozen_p95_s / found.base_s,
-            _REVOKE_RATIO_MAX,
-        ),
-        _figure(
-            "access.stale",
-            f"of {found.reads} reads begun after a revoke returned, those that showed it anyway",
-            float(found.stale),
-            0.0,
-            unit="reads",
-        ),
-    ]
+    figures: list[dict[str, Any]] = []
+    for name, phase, when in (
+        ("access.revoke", found.healthy, "with 4 brokers"),
+        ("access.revoke_frozen", found.frozen, "with one of 4 brokers frozen"),
+    ):
+        revoke, base = phase.p95()
+        what = (
+            f"p95 of a revoke {when} ({revoke * 1e3:.0f} ms) to that of a no-op call to all that"
+            f" run and one ledger commit ({base * 1e3:.0f} ms)"
+        )
+        figures.append(_figure(name, what, revoke / base, _REVOKE_RATIO_MAX))
+    what = f"of {found.reads} reads begun after a revoke returned, those that showed it anyway"
+    return [*figures, _figure("access.stale", what, float(found.stale), 0.0, unit="reads")]
 
 
 def _in_a_home(costs: Costs) -> list[dict[str, Any]]:
