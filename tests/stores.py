@@ -39,6 +39,10 @@ class WrappedStore:
     def shares_ledger(self) -> bool:
         return self.inner.shares_ledger
 
+    @property
+    def life(self) -> int:
+        return self.inner.life
+
     async def check(self) -> None:
         await self.inner.check()
 

@@ -31,7 +31,7 @@ from hindsight_ray.errors import InvalidSettings
 from hindsight_ray.ports import ChatModel, Embedder, Erasing, Ledger, MemoryStore, Tickets
 from hindsight_ray.service import door
 from hindsight_ray.service.erase import erase_again
-from hindsight_ray.service.settle import replay_all
+from hindsight_ray.service.settle import finish, replay_all
 from hindsight_ray.service.world import Opened, World
 from hindsight_ray.settings import keep_settings, load_settings
 
@@ -155,6 +155,7 @@ def assembled(
     async def close() -> None:
         try:
             await jobs.finish()
+            await finish(world)
         finally:
             await store.close()
             await ledger.close()

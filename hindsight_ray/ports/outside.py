@@ -22,6 +22,11 @@ class MemoryStore(Protocol):
     @property
     def shares_ledger(self) -> bool: ...
 
+    @property
+    def life(self) -> int:
+        """Another number after the server was away: it may have lost what it told us last."""
+        ...
+
     async def check(self) -> None:
         """Raises `Unavailable`, naming address and remedy, if the store would take nothing now."""
         ...

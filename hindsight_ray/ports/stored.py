@@ -41,8 +41,9 @@ class StoredObject:
 class Intent:
     """What was committed in the ledger and has still to be told to the store.
 
-    `put` is the object to put, None where there is none (any more): a memory that was forgotten, or
-    has moved on. What is no longer searched, `gone`, is deleted then.
+    `at` is when somebody last had it in hand. `put` is the object to put, None where there is none
+    (any more): a memory that was forgotten, or has moved on. What is no longer searched, `gone`, is
+    deleted then.
     """
 
     number: int

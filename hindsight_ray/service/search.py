@@ -26,6 +26,7 @@ from hindsight_ray.service.both import both
 from hindsight_ray.service.offered import Growth
 from hindsight_ray.service.recall import note_recall
 from hindsight_ray.service.seen import ANSWERED, presentable, status_shown
+from hindsight_ray.service.settle import tidy
 from hindsight_ray.service.world import World
 
 _NO_VECTOR: tuple[Route, ...] = ("vector",)
@@ -54,6 +55,7 @@ async def search_many(world: World, caller: Caller, command: SearchMany) -> tupl
             for one, vector in zip(searches, vectors, strict=True)
         ]
     await offered.grow(world, admitted, [answer.growth for answer in answers])
+    tidy(world)
     for one, answer in zip(searches, answers, strict=True):
         note_recall(world, admitted, one, answer.found.hits)
     return tuple(answer.found for answer in answers)

@@ -7,6 +7,9 @@ the intents closed. Whatever stops this in between, the memory is there: until i
 a search compares it in the ledger. So what is left open is done again, at the start of a process
 and by whoever closes intents later; doing it twice changes nothing.
 
+Intents are closed `GRACE_S` after the store was told, if its server has been there all the time:
+one that is killed may have acknowledged an object and yet not search it when it is back.
+
 An object that the store will never take is tried `ATTEMPTS_MAX` times, then set aside, and what
 the memory said before comes back, in one transaction.
 """
@@ -21,11 +24,12 @@ from hindsight_ray.errors import HindsightError, StoreRefused, Unavailable, Unfi
 from hindsight_ray.ports import Intent, Placed, Unit
 from hindsight_ray.service import commit
 from hindsight_ray.service.commit import Author
-from hindsight_ray.service.world import World
+from hindsight_ray.service.world import Told, World
 
 ATTEMPTS_MAX = 5
 BATCH = 200
-LATE = timedelta(seconds=30)  # open for longer: its writer has been stopped
+LATE = timedelta(seconds=30)  # open for longer, in nobody's hand: its writer has been stopped
+GRACE_S = 5.0
 _STEWARD = "agent:steward"
 
 _log = logging.getLogger(__name__)
@@ -50,22 +54,27 @@ async def changing(world: World, command_id: str) -> AsyncGenerator[Unit]:
         await _carry_out(world, opened, command_id)
 
 
-async def replay(world: World, *, limit: int = BATCH) -> int:
-    """Do again what is open, the oldest first; return how many were done.
+async def replay(world: World, *, limit: int = BATCH, idle: timedelta = LATE) -> int:
+    """Do again what nobody has had in hand for `idle`, the oldest first; return how many.
 
     Raises `Unavailable` if the store cannot be told now.
     """
+    now = world.clock.now()
     async with world.ledger.reading() as unit:
-        waiting = await unit.intents.waiting(limit=limit)
-    done = await _told(world, waiting)
+        waiting = await unit.intents.waiting(limit=limit, until=now - idle)
+    if not waiting:
+        return 0
+    async with world.ledger.writing() as unit:
+        ours = await unit.intents.claim(waiting, now)
+    done = await _told_again(world, ours)
     await _close(world, [intent.number for intent in done])
-    return len(done)
+    return len(waiting)
 
 
-async def replay_all(world: World) -> None:
-    """`replay` until nothing is open that can be done, in the background of a start."""
+async def replay_all(world: World, *, idle: timedelta = LATE) -> None:
+    """`replay` until nothing is open that can be done; what cannot be now waits."""
     try:
-        while await replay(world) == BATCH:
+        while await replay(world, idle=idle) == BATCH:
             pass
     except HindsightError as error:
         _log.warning("what the memory store has not been told waits: %s", error)
@@ -110,11 +119,12 @@ async def _check_room(world: World, unit: Unit) -> None:
 
 
 async def _carry_out(world: World, opened: Sequence[Intent], command_id: str) -> None:
+    life = world.store.life
     try:
         done = await _told(world, opened)
     except HindsightError as error:
         raise _unfinished(command_id, error.message) from error
-    _close_later(world, done)
+    _close_later(world, done, life)
     if len(done) < len(opened):
         raise _unfinished(command_id, "the memory store refused an object")
 
@@ -142,13 +152,18 @@ async def _told(world: World, intents: Sequence[Intent]) -> Sequence[Intent]:
     return intents
 
 
-def _close_later(world: World, intents: Sequence[Intent]) -> None:
-    """Queue intents to be closed, many in one transaction, after the answer."""
+def _close_later(world: World, intents: Sequence[Intent], life: int) -> None:
+    now_s = world.clock.steady_s()
+    world.settling.waiting.extend(Told(intent.number, now_s, life) for intent in intents)
+    tidy(world)
+
+
+def tidy(world: World) -> None:
+    """Start closing what the store was told long enough ago, if anything is due."""
     queue = world.settling
-    queue.waiting.extend(intent.number for intent in intents)
-    if queue.writing or not queue.waiting:
+    if queue.writing or not _due(world):
         return
-    job = _close_all(world)
+    job = _close_due(world)
     try:
         world.background(job)
         queue.writing = True
@@ -157,19 +172,62 @@ def _close_later(world: World, intents: Sequence[Intent]) -> None:
         _log.warning("%d intents wait to be closed: %s", len(queue.waiting), error)
 
 
-async def _close_all(world: World) -> None:
+async def finish(world: World) -> None:
+    """Close what can be closed now, before the store is left."""
+    told = list(world.settling.waiting)
+    world.settling.waiting.clear()
+    try:
+        await _settled(world, told)
+        await replay(world)
+    except HindsightError as error:  # the next process does it again
+        _log.warning("%d intents could not be closed: %s", len(told), error)
+
+
+def _due(world: World) -> bool:
+    waiting = world.settling.waiting
+    return bool(waiting) and world.clock.steady_s() - waiting[0].at_s >= GRACE_S
+
+
+async def _close_due(world: World) -> None:
     queue = world.settling
     try:
-        while queue.waiting:
-            numbers = list(queue.waiting)
-            queue.waiting.clear()
+        while _due(world):
+            told: list[Told] = []
+            while _due(world):
+                told.append(queue.waiting.popleft())
             try:
-                await _close(world, numbers)
-                await _replay_late(world)
+                await _settled(world, told)
+                await replay(world)  # meets what others left open
             except HindsightError as error:  # they stay open, and are done again
-                _log.warning("%d intents could not be closed: %s", len(numbers), error)
+                _log.warning("%d intents could not be closed: %s", len(told), error)
     finally:
         queue.writing = False
+
+
+async def _settled(world: World, told: Sequence[Told]) -> None:
+    """Close what was told in the server's present life; tell the rest again."""
+    if not told:
+        return
+    await world.store.check()
+    life = world.store.life
+    await _close(world, [one.number for one in told if one.life == life])
+    lost = [one.number for one in told if one.life != life]
+    if lost:
+        async with world.ledger.reading() as unit:
+            intents = await unit.intents.again(lost)
+        done = await _told_again(world, intents)
+        await _close(world, [intent.number for intent in done])
+
+
+async def _told_again(world: World, intents: Sequence[Intent]) -> Sequence[Intent]:
+    """Tell the store as if it had never heard.
+
+    A server that died amid a put, or just after, may have an object that it does not search, and
+    takes the same one again for done. So it is deleted first; until its intent is closed the ledger
+    stands in.
+    """
+    await world.store.delete([intent.placed for intent in intents if intent.put is not None])
+    return await _told(world, intents)
 
 
 async def _close(world: World, numbers: Sequence[int]) -> None:
@@ -183,15 +241,6 @@ async def _close(world: World, numbers: Sequence[int]) -> None:
         await world.store.delete(gone)
     async with world.ledger.writing() as unit:
         await unit.intents.close([intent.number for intent in intents])
-
-
-async def _replay_late(world: World) -> None:
-    """Meet what others left open."""
-    async with world.ledger.reading() as unit:
-        waiting = await unit.intents.waiting(limit=BATCH)
-    now = world.clock.now()
-    late = await _told(world, [intent for intent in waiting if now - intent.at > LATE])
-    await _close(world, [intent.number for intent in late])
 
 
 async def _note_refusal(world: World, intent: Intent, why: str) -> None:

@@ -75,11 +75,20 @@ class RecallQueue:
     writing: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An intent that the store has been told of: when, and in which of the server's lives."""
+
+    number: int
+    at_s: float
+    life: int
+
+
 @dataclass(slots=True)
 class SettleQueue:
     """Intents that the store has been told of and that are not closed yet (`service/settle.py`)."""
 
-    waiting: deque[int] = field(default_factory=deque[int])
+    waiting: deque[Told] = field(default_factory=deque[Told])
     writing: bool = False
 
 

@@ -13,6 +13,7 @@ from hindsight_ray.domain.memory import Memory, Scene
 from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.errors import InvalidInput, InvalidVector
 from hindsight_ray.ports import MemoryStore, Unit, Vector
+from hindsight_ray.service import settle
 from hindsight_ray.service.settle import changing
 from tests import stores, worlds
 from tests.records import memory_of, name_of, put, rows, vector_of
@@ -147,7 +148,7 @@ async def test_a_change_counts_and_what_was_before_does_not(staged: Staged) -> N
     await kept(staged, memory_of("b"), at=vector_of(0.9, 0.1))
     await kept(staged, first.model_copy(update={"revision": 2}), at=vector_of(0.0, 1.0))
     assert await near(staged, rows(), vector_of(1.0)) == [(name_of("b"), 1), (name_of("a"), 2)]
-    await staged.jobs.finish()
+    await settle.finish(staged.world)
     assert await near(staged, rows(), vector_of(1.0)) == [(name_of("b"), 1), (name_of("a"), 2)]
 
 
@@ -162,7 +163,7 @@ async def test_a_change_of_status_alone_keeps_the_vector(staged: Staged) -> None
     for _ in range(2):
         assert await near(staged, active, vector_of(0.0, 1.0)) == []
         assert await near(staged, rows(), vector_of(0.0, 1.0)) == [(name_of("a"), 2)]
-        await staged.jobs.finish()
+        await settle.finish(staged.world)
 
 
 async def test_what_was_forgotten_is_gone(staged: Staged) -> None:
@@ -170,7 +171,7 @@ async def test_what_was_forgotten_is_gone(staged: Staged) -> None:
     async with changing(staged.world, "command") as unit:
         await unit.memories.forget("acme", name_of("a"), by="agent:a", why="asked", at=START)
     assert await near(staged, rows(), vector_of(1.0)) == [(name_of("b"), 1)]
-    await staged.jobs.finish()
+    await settle.finish(staged.world)
     assert await near(staged, rows(), vector_of(1.0)) == [(name_of("b"), 1)]
 
 
@@ -197,11 +198,11 @@ async def test_a_unit_sees_its_own_changes_and_others_see_them_after_the_commit(
 async def test_a_unit_goes_on_seeing_what_it_began_with(staged: Staged) -> None:
     first = memory_of("a")
     await kept(staged, first, memory_of("b"), at=vector_of(1.0))
-    await staged.jobs.finish()
+    await settle.finish(staged.world)
     async with staged.world.ledger.reading() as unit:
         before = await near_in(staged, unit, rows(), vector_of(1.0))
         await kept(staged, first.model_copy(update={"revision": 2}), at=vector_of(0.0, 1.0))
-        await staged.jobs.finish()
+        await settle.finish(staged.world)
         assert await near_in(staged, unit, rows(), vector_of(1.0)) == before
 
 

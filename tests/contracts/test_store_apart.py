@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ from tests.stores import FOUR, ParkedStore, PickyStore, WrappedStore
 from tests.worlds import TENANT, SetClock, Staged
 
 HASHED = HashedEmbedder().space
+NOW = timedelta(0)
 
 
 @pytest.fixture
@@ -66,9 +68,14 @@ async def texts(staged: Staged, token: str, query: str, **fields: Any) -> list[s
     return [hit.memory.content for hit in found.hits]
 
 
-async def counts(staged: Staged, tenant: str = TENANT) -> tuple[int, int]:
-    """(open intents, objects in the store)."""
+async def closed(staged: Staged) -> None:
     await staged.jobs.finish()
+    await settle.finish(staged.world)
+
+
+async def counts(staged: Staged, tenant: str = TENANT) -> tuple[int, int]:
+    """(open intents, objects in the store), once all is closed that can be."""
+    await closed(staged)
     async with staged.world.ledger.reading() as unit:
         place = await unit.intents.place(tenant)
         waiting = await unit.intents.count()
@@ -126,7 +133,7 @@ async def test_a_place_that_was_lost_is_compared_in_the_ledger(
 ) -> None:
     token = await staged.ticket(agent="planner", user="alice")
     await receipt(staged, token, written("a", "The database is in Dublin"))
-    await staged.jobs.finish()
+    await closed(staged)
     async with staged.world.ledger.reading() as unit:
         place = await unit.intents.place(TENANT)
     assert place is not None
@@ -169,9 +176,9 @@ async def test_a_writer_frozen_between_ledger_and_store_loses_nobodys_change(
                 Update(command_id="u2", memory_id=kept.ids[0], content="It moved on to Rome"),
             )  # fmt: skip
             await receipt(free, token, written("b", "The gateway is in Paris"))
-            await free.jobs.finish()
+            await closed(free)
         assert (await first).result == "stored"
-        await frozen.jobs.finish()
+        await closed(frozen)
         for one in (frozen, free):
             assert set(await texts(one, token, "Where did it move?")) == {
                 "It moved on to Rome", "The gateway is in Paris",
@@ -185,13 +192,13 @@ async def test_objects_that_nobody_counts_are_swept(staged: Staged, store: Weavi
     token = await staged.ticket(agent="planner", user="alice")
     kept = await receipt(staged, token, written("a", "The database is in Dublin"))
     async with staged.world.ledger.reading() as unit:
-        (opened,) = await unit.intents.waiting(limit=5) or (None,)
+        (opened,) = await unit.intents.waiting(limit=5, until=worlds.START) or (None,)
     assert opened is not None
     assert opened.put is not None
     await receipt(
         staged, token, Update(command_id="u", memory_id=kept.ids[0], content="It is in Oslo")
     )
-    await staged.jobs.finish()
+    await closed(staged)
     await store.put([opened.put])  # whoever wrote it first goes on only now
     assert await counts(staged) == (0, 2)
     assert await texts(staged, token, "The database is in Dublin") == ["It is in Oslo"]
@@ -229,7 +236,7 @@ async def test_what_was_committed_while_the_store_went_away_is_unfinished_and_th
     async with worlds.world(
         tmp_path, store=stores.weaviate_store(weaviate_server, HASHED)
     ) as again:
-        await settle.replay_all(again.world)
+        await settle.replay_all(again.world, idle=NOW)
         assert await counts(again) == (0, 1)
 
 
@@ -265,9 +272,9 @@ async def test_an_object_that_is_never_taken_is_set_aside_and_what_was_before_re
             await staged.ask(token, change)
         for _ in range(settle.ATTEMPTS_MAX - 1):
             assert await texts(staged, token, "It is in Oslo") == ["It is in Oslo"]
-            await settle.replay(staged.world)
+            await settle.replay(staged.world, idle=NOW)
         assert store.tries == settle.ATTEMPTS_MAX
-        await settle.replay_all(staged.world)
+        await settle.replay_all(staged.world, idle=NOW)
         assert store.tries == settle.ATTEMPTS_MAX
         assert await texts(staged, token, "Where is it?") == ["The database is in Dublin"]
         assert await counts(staged) == (0, 1)
@@ -288,7 +295,7 @@ async def test_a_new_memory_that_is_never_taken_is_gone_and_says_why(
         with pytest.raises(Unfinished):
             await staged.ask(token, written("a", "The database is in Dublin"))
         for _ in range(settle.ATTEMPTS_MAX + 1):
-            await settle.replay(staged.world)
+            await settle.replay(staged.world, idle=NOW)
         assert store.tries == settle.ATTEMPTS_MAX
         assert await texts(staged, token, "Where is the database?") == []
         assert await counts(staged) == (0, 0)
@@ -308,7 +315,7 @@ async def test_a_bounded_number_of_tenants_is_hot_and_a_cold_one_wakes(
             tenant = f"tenant{number}"
             tokens[tenant] = await staged.ticket(agent="planner", user="alice", tenant=tenant)
             await receipt(staged, tokens[tenant], written("a", f"The database is in {tenant}"))
-        await staged.jobs.finish()
+        await closed(staged)
         places = []
         for tenant in tokens:
             async with staged.world.ledger.reading() as unit:
@@ -340,7 +347,7 @@ async def test_a_tenant_that_is_made_anew_is_empty(
 ) -> None:
     token = await staged.ticket(agent="planner", user="alice")
     await receipt(staged, token, written("a", "The database is in Dublin"))
-    await staged.jobs.finish()
+    await closed(staged)
     async with staged.world.ledger.writing() as unit:
         place = await unit.intents.leave_place(TENANT)
         for name in await unit.memories.current(TENANT, [(await _only(unit))]):
@@ -566,5 +573,5 @@ async def test_or_it_is_queued_within_its_bound_and_done_afterwards(
         assert (await receipt(staged, token, written("q0", "Region 0 is closed"))).ids
         assert len(await texts(staged, token, "Which region is closed?")) == 3
         wrapped.away = False
-        await settle.replay_all(staged.world)
+        await settle.replay_all(staged.world, idle=NOW)
         assert await counts(staged) == (0, 3)

@@ -68,7 +68,12 @@ _FULL = (
     .order_by(_i.number)
 )  # fmt: skip
 _OPENED = _FULL.where(_i.number.in_(dialect.numbers(bindparam("numbers"))))
-_WAITING = _FULL.where(_i.kind != "aside").limit(bindparam("limit"))
+_WAITING = _FULL.where(_i.kind != "aside", _i.at <= bindparam("until")).limit(bindparam("limit"))
+_CLAIM = (
+    update(intents)
+    .where(_i.number == bindparam("intent"), _i.at == bindparam("then"))
+    .values(at=bindparam("now"))
+)
 _LABELS = select(memory_labels.c.memory, memory_labels.c.label).where(
     memory_labels.c.memory.in_(dialect.numbers(bindparam("numbers")))
 )
@@ -127,8 +132,11 @@ class SqlIntents:
             return ()
         return await self._work.do(_read, _OPENED, {"numbers": json.dumps(self._opened)})
 
-    async def waiting(self, *, limit: int) -> Sequence[Intent]:
-        return await self._work.do(_read, _WAITING, {"limit": limit})
+    async def waiting(self, *, limit: int, until: datetime) -> Sequence[Intent]:
+        return await self._work.do(_read, _WAITING, {"limit": limit, "until": micros(until)})
+
+    async def claim(self, intents: Sequence[Intent], at: datetime) -> Sequence[Intent]:
+        return await self._work.do(_claim, intents, at)
 
     async def count(self) -> int:
         return await self._work.do(_count)
@@ -268,6 +276,14 @@ def _intent(row: Any, labels: tuple[str, ...]) -> Intent:
             vector=np.frombuffer(row.vector, dtype=np.float32),
         )
     return Intent(row.intent, row.tenant, moment(row.at), row.attempts, then, put, tuple(gone))
+
+
+def _claim(connection: Connection, asked: Sequence[Intent], at: datetime) -> list[Intent]:
+    def won(intent: Intent) -> bool:
+        named = {"intent": intent.number, "then": micros(intent.at), "now": micros(at)}
+        return connection.execute(_CLAIM, named).rowcount == 1
+
+    return [intent for intent in asked if won(intent)]
 
 
 def _count(connection: Connection) -> int:

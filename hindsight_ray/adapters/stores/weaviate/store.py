@@ -7,35 +7,30 @@ compared beside. Vectors are the same on both sides, and so are similarities on 
 """
 
 import asyncio
-import json
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 import numpy as np
-from weaviate import WeaviateAsyncClient
-from weaviate.classes.config import Configure
 from weaviate.classes.query import Filter
 from weaviate.classes.tenants import Tenant
 from weaviate.collections import CollectionAsync
 from weaviate.collections.classes.filters import FilterReturn
 from weaviate.exceptions import (
-    UnexpectedStatusCodeError,
     WeaviateBaseError,
     WeaviateInsertManyAllFailedError,
 )
 
 from hindsight_ray.adapters.stores.weaviate import connection, schema
+from hindsight_ray.adapters.stores.weaviate.collection import ensure_collection
 from hindsight_ray.adapters.stores.weaviate.connection import Reached, Server, bounded
 from hindsight_ray.adapters.stores.weaviate.hot import HotPlaces
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.rows import EmbeddingSpace, Near, RowFilter
 from hindsight_ray.errors import (
-    HomeInvalid,
     InvalidVector,
-    SpaceMismatch,
     StoreRefused,
     Unavailable,
 )
@@ -46,6 +41,7 @@ _BATCH = 200
 _SPARE = 8  # asked beyond the limit: superseded objects take a place until they are deleted
 _ASKED_MAX = 2_000
 _TRIES = 3
+_SLOW_S = 0.5  # an answer that takes longer makes us look whether the server is there
 _TRUSTED_S = 1.0  # how long an answer counts as a sign of life
 _PAUSE_S = 0.05
 _NO_PLACE = "tenant not found"
@@ -74,6 +70,7 @@ class WeaviateStore:
         self._hot = HotPlaces(hot_places)
         self._known: set[str] = set()
         self._doubtful = False
+        self._life = 0
         self._answered_s = float("-inf")
         self._letting_go: set[asyncio.Task[None]] = set()
 
@@ -93,6 +90,10 @@ class WeaviateStore:
     @property
     def shares_ledger(self) -> bool:
         return False
+
+    @property
+    def life(self) -> int:
+        return self._life
 
     async def check(self) -> None:
         """Connect if need be; ask whether it is ready, unless it has answered this very second."""
@@ -184,7 +185,7 @@ class WeaviateStore:
         reached = await connection.connected(self._server)
         try:
             async with bounded(self._server):
-                await _ensure_collection(reached.client, self._space)
+                await ensure_collection(reached.client, self._space)
         except BaseException:
             await reached.close()
             raise
@@ -192,9 +193,18 @@ class WeaviateStore:
 
     async def _ask_ready(self) -> Reached:
         reached = await self._connected()
-        await reached.ready()
+        try:
+            await reached.ready()
+        except Unavailable:
+            self._doubt()
+            raise
         self._doubtful, self._answered_s = False, _seconds()
         return reached
+
+    def _doubt(self) -> None:
+        if not self._doubtful:
+            self._doubtful = True
+            self._life += 1
 
     def _check_vector(self, vector: Vector) -> None:
         """Before anything is sent: the server takes what it should not."""
@@ -272,9 +282,20 @@ class WeaviateStore:
         with self._hot.used(place):
             async with self._asked() as objects:
                 there = objects.with_tenant(place)
-                answer = await _woken(lambda: ask(there))
+                answer = await self._watched(_woken(lambda: ask(there)))
         self._let_go()
         return answer
+
+    async def _watched(self, asking: Coroutine[Any, Any, T]) -> T:
+        """Await it, asking meanwhile whether the server lives: the client would try for long."""
+        task = asyncio.get_running_loop().create_task(asking)
+        try:
+            while not (await asyncio.wait({task}, timeout=_SLOW_S))[0]:
+                reached = await self._connected()
+                await reached.ready()
+            return task.result()
+        finally:
+            task.cancel()
 
     @asynccontextmanager
     async def _asked(self) -> AsyncGenerator[_There]:
@@ -285,7 +306,7 @@ class WeaviateStore:
                 yield reached.client.collections.use(schema.collection_name(self._space.model))
             self._answered_s = _seconds()
         except Unavailable:
-            self._doubtful = True
+            self._doubt()
             raise
 
     def _let_go(self) -> None:
@@ -331,49 +352,3 @@ def _ref(properties: Mapping[str, Any]) -> MemoryRef:
     return MemoryRef(
         id=MemoryUuid(str(properties[schema.MEMORY])), revision=int(properties[schema.REVISION])
     )
-
-
-async def _ensure_collection(client: WeaviateAsyncClient, space: EmbeddingSpace) -> None:
-    name = schema.collection_name(space.model)
-    if not await client.collections.exists(name):
-        await _make_collection(client, name, space)
-    config = await client.collections.use(name).config.get()
-    try:
-        says = json.loads(config.description or "")
-        model, dimension = str(says["embedding_model"]), int(says["dimension"])
-        layout = int(says["layout"])
-    except (ValueError, KeyError, TypeError):
-        raise HomeInvalid(
-            f"`{name}` in the memory store is a collection of something else; remove it, or use"
-            " another server",
-            collection=name,
-        ) from None
-    if (model, dimension) != (space.model, space.dimension):
-        raise SpaceMismatch(
-            f"`embedding` {space.model!r} with {space.dimension} numbers is not what `{name}` in"
-            f" the memory store holds: {model!r} with {dimension}",
-            pinned_model=model,
-            pinned_dimension=dimension,
-        )
-    tenancy = config.multi_tenancy_config
-    if layout > schema.LAYOUT or not (tenancy.enabled and tenancy.auto_tenant_activation):
-        raise HomeInvalid(
-            f"`{name}` in the memory store has a layout that this release does not know",
-            collection=name,
-        )
-
-
-async def _make_collection(client: WeaviateAsyncClient, name: str, space: EmbeddingSpace) -> None:
-    try:
-        await client.collections.create(
-            name,
-            description=schema.recorded(space),
-            properties=schema.properties(),
-            vector_config=schema.vector_config(),
-            multi_tenancy_config=Configure.multi_tenancy(
-                enabled=True, auto_tenant_creation=False, auto_tenant_activation=True
-            ),
-        )
-    except UnexpectedStatusCodeError as error:
-        if "already exists" not in str(error):  # somebody else was faster
-            raise
