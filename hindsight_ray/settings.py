@@ -57,12 +57,15 @@ def read_config(path: Path) -> dict[str, object]:
 def keep_settings(home: Path, settings: Settings, *, prefix: str = "") -> None:
     """Write what differs from the defaults, of the settings that start with `prefix`, to the home.
 
-    What the home's `settings.json` says of others stays.
+    What the home's `settings.json` says of others stays. A file is seen whole, old or new.
     """
     fields = settings.model_dump(mode="json", exclude_defaults=True)
     chosen = {name: value for name, value in fields.items() if name.startswith(prefix)}
-    text = json.dumps({**_kept(home), **chosen}, indent=2, sort_keys=True)
-    (home / SETTINGS_FILE).write_text(text + "\n", encoding="utf-8")
+    others = {name: value for name, value in _kept(home).items() if not name.startswith(prefix)}
+    text = json.dumps({**others, **chosen}, indent=2, sort_keys=True)
+    fresh = home / f"{SETTINGS_FILE}.new"
+    fresh.write_text(text + "\n", encoding="utf-8")
+    fresh.replace(home / SETTINGS_FILE)
 
 
 def _kept(home: Path) -> dict[str, Any]:

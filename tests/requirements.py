@@ -28,6 +28,14 @@ _ERASE = "hindsight_ray/service/erase.py"
 _OUTSIDE = "hindsight_ray/service/outside.py"
 _MODEL = "hindsight_ray/service/asking.py"
 _CREDIT = "hindsight_ray/core/attribution"
+_PEOPLE = "hindsight_ray/service/pending.py"
+_WAITS = "hindsight_ray/core/confirm.py"
+_SAMPLES = "hindsight_ray/core/samples.py"
+_RETENTION = "hindsight_ray/core/retention.py"
+_LIFE = "hindsight_ray/core/lifecycle.py"
+_UPKEEP = "hindsight_ray/service/maintain.py"
+_KNOWLEDGE = "hindsight_ray/service/knowledge.py"
+_SPACE = "hindsight_ray/service/reembed.py"
 _REPORT = "hindsight_ray/core/report"
 
 REQUIREMENTS: dict[str, Requirement] = {
@@ -134,6 +142,39 @@ REQUIREMENTS: dict[str, Requirement] = {
     "promote": _R("promotion drops scopes from the audience on purpose and on record", _WORK),
     "import.formats": _R("message lists and multi-agent logs become runs", _WORK),
     "import.untrusted": _R("what an untrusted log teaches is quarantined", _WORK),
+    # People in the loop and the life of a memory
+    "people.pending": _R(
+        "what waits is decided by people with `review`; a decision settles its contradictions",
+        _PEOPLE,
+    ),
+    "people.confirm": _R(
+        "a statement that waits is active once it is said with confidence", _WAITS
+    ),
+    "people.samples": _R(
+        "samples say how many memories are bad, with an interval, over time", _SAMPLES
+    ),
+    "life.retention": _R("retention is the formula", _RETENTION),
+    "life.tiers": _R("memories are hot for 30 days, warm for 90, then cold if never used", _LIFE),
+    "life.warm": _R("warm memories are found, below hot ones that say as much", _LIFE),
+    "life.cold": _R("cold memories are archived, found by nobody, and restorable", _LIFE),
+    "life.archive_first": _R("nothing is let go that was not archived before", _LIFE),
+    "life.quota": _R("over its quota a scope archives what it keeps least", _LIFE),
+    "life.project": _R("closing a project archives its memories", _LIFE),
+    "life.slices": _R("upkeep goes in bounded slices and goes on where it stopped", _UPKEEP),
+    "life.steward": _R("a deployment looks after itself as its clock says", _UPKEEP),
+    "life.layers": _R("each layer lets go by its own rule", _WORK),
+    "life.year": _R(
+        "a year of writes keeps each fact once, contradictions apart, and all of it", _LIFE
+    ),
+    "knowledge.export": _R(
+        "approved experience leaves as documents, as far as one may read", _KNOWLEDGE
+    ),
+    "space.switch": _R(
+        "another embedding model takes over in one transaction; spaces never mix", _SPACE
+    ),
+    "space.verified": _R("a space that is not what its model says is not switched to", _SPACE),
+    "space.killed": _R("a change of the model that was killed goes on where it was", _SPACE),
+    "space.calibrate": _R("a model's thresholds follow from labelled pairs", _SPACE),
     # Text from outside
     "poison.apart": _R(
         "text from outside is quarantined in `global` and in scopes shared by grant", _OUTSIDE

@@ -22,6 +22,7 @@ from hindsight_ray.actors.reach import Reach
 from hindsight_ray.actors.recorder_host import RecorderHost
 from hindsight_ray.actors.reviewer import Reviewer
 from hindsight_ray.actors.roles import NAMESPACE, Crew, actor_name
+from hindsight_ray.actors.steward import Steward
 from hindsight_ray.errors import HindsightError, Unavailable
 
 _ray: Any = ray  # typed in part only
@@ -75,6 +76,8 @@ def start_crew(plan: Plan) -> None:
         _start(actor_name("recorder_host", i), RecorderHost, plan, plan.recorder_world)
     for i in range(plan.crew.reviewers):
         _start(actor_name("reviewer", i), Reviewer, plan, plan.broker_world)
+    upkeep = (plan.settings.upkeep_every_s, plan.settings.upkeep_slice)
+    _start(actor_name("steward", 0), Steward, plan, plan.broker_world, *upkeep)
 
 
 class RayHands:

@@ -7,7 +7,7 @@ from typing import Literal
 from hindsight_ray.domain import commands as c
 
 NAMESPACE = "hindsight"
-Role = Literal["authority", "broker", "recorder_host", "models", "reviewer"]
+Role = Literal["authority", "broker", "recorder_host", "models", "reviewer", "steward"]
 
 OF_AUTHORITY: frozenset[type[c.Command]] = frozenset(
     {
@@ -27,6 +27,8 @@ OF_REVIEWER: frozenset[type[c.Command]] = frozenset(
         c.RetryReviews,
         c.Attribute,
         c.ImportRuns,
+        c.DrawSample,
+        c.Maintain,
         c.ReadForReplay,
         c.SubmitCredits,
         c.ReadCredits,
@@ -36,7 +38,8 @@ OF_REVIEWER: frozenset[type[c.Command]] = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Crew:
-    """How many actors of each role there are. The authority and the models are one each."""
+    """How many actors of each role there are. The authority, the models and the steward
+    are one each."""
 
     brokers: int
     recorder_hosts: int
@@ -53,7 +56,9 @@ class Crew:
 
     def names(self) -> tuple[str, ...]:
         """Every actor's name, in the order in which they are started."""
-        roles: tuple[Role, ...] = ("authority", "models", "broker", "recorder_host", "reviewer")
+        roles: tuple[Role, ...] = (
+            "authority", "models", "broker", "recorder_host", "reviewer", "steward",
+        )  # fmt: skip
         return tuple(actor_name(role, i) for role in roles for i in range(self.count(role)))
 
 

@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from hindsight_ray.client.access import AccessCalls
 from hindsight_ray.client.calls import Calls
 from hindsight_ray.client.opening import Opening
 from hindsight_ray.client.run import RunRecorder
+from hindsight_ray.client.upkeep import UpkeepCalls
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.answer import Found
 from hindsight_ray.domain.base import build
@@ -29,7 +29,7 @@ RunLike = RunRecorder | Run | str
 Opened = Callable[[RunRecorder], None]  # tells the client of a recorder, to be shipped at its end
 
 
-class Memory(AccessCalls):
+class Memory(UpkeepCalls):
     """The memory as one caller sees it.
 
     Writes take `command_id`: give the same again after a failure, and there is one effect.

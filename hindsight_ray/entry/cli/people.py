@@ -1,0 +1,138 @@
+"""People in the loop: what waits for them, and samples that they look at."""
+
+import uuid
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import typer
+
+from hindsight_ray.domain import commands as c
+from hindsight_ray.domain.receipt import Receipt
+from hindsight_ray.domain.upkeep import Sample, SampleReport, SampleWeek, Verdict, Waiting
+from hindsight_ray.entry.cli import show
+from hindsight_ray.entry.cli.asking import ask, text_or_input
+from hindsight_ray.entry.cli.options import Asked, command, remember_place
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="The memory's id.")]
+Why = Annotated[str | None, typer.Option("--why", help="Kept in its history.")]
+ScopeOption = Annotated[
+    str | None, typer.Option("--scope", metavar="SCOPE", help="Only this scope.")
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Put the commands of this module into the program."""
+    pending = typer.Typer(
+        no_args_is_help=True, help="What waits for a person.", callback=remember_place
+    )
+    example = "Example: hindsight-ray pending"
+    command(pending, "list", epilog=f"{example} list --tenant acme --user alice")(listed)
+    command(pending, "accept", epilog=f"{example} accept ID --tenant acme --user alice")(accept)
+    command(pending, "reject", epilog=f"{example} reject ID --tenant acme --user alice")(reject)
+    command(pending, "edit", epilog=f'{example} edit ID "The depot opens at six"')(edit)
+    app.add_typer(pending, name="pending")
+
+
+def add_to_audit(audit: typer.Typer) -> None:
+    """Put what people say of samples beside the audit."""
+    example = "Example: hindsight-ray audit"
+    command(audit, "sample", epilog=f"{example} sample --n 20 --seed 7 --tenant acme")(sample)
+    command(audit, "judge", epilog=f"{example} judge ID bad --tenant acme")(judge)
+    command(audit, "report", epilog=f"{example} report --tenant acme")(report)
+
+
+async def listed(
+    asked: Asked,
+    *,
+    scope: ScopeOption = None,
+    limit: Annotated[int, typer.Option(help="At most so many.")] = 50,
+) -> None:
+    """List what waits for a person, oldest first, with why and what contradicts it."""
+    found: Sequence[Waiting] = await ask(asked, c.ListPending, {"scope": scope, "limit": limit})
+    made = show.table("id", "scope", "status", "statement", "why", "against")
+    for one in found:
+        memory = one.memory
+        against = "; ".join(kept.content for kept in one.conflicts)
+        row = (memory.id, memory.scope, memory.status, memory.content, one.why, against)
+        made.add_row(*map(show.plain, row))
+    show.answer(asked.json, list(found), made)
+
+
+async def accept(asked: Asked, memory_id: Id, *, why: Why = None) -> None:
+    """Accept what waits: it counts from now on, and outdates what it contradicts."""
+    await _decide(asked, memory_id, "accept", why)
+
+
+async def reject(asked: Asked, memory_id: Id, *, why: Why = None) -> None:
+    """Reject what waits: it is forgotten."""
+    await _decide(asked, memory_id, "reject", why)
+
+
+async def edit(
+    asked: Asked,
+    memory_id: Id,
+    content: Annotated[str, typer.Argument(help="The right text; `-` reads standard input.")],
+    *,
+    why: Why = None,
+) -> None:
+    """Accept what waits with a text of your own in its place."""
+    await _decide(asked, memory_id, "edit", why, text_or_input(content))
+
+
+async def _decide(
+    asked: Asked,
+    memory_id: str,
+    decision: Literal["accept", "reject", "edit"],
+    why: str | None,
+    content: str | None = None,
+) -> None:
+    fields = {
+        "memory_id": memory_id, "decision": decision, "why": why, "content": content,
+        "command_id": uuid.uuid4().hex,
+    }  # fmt: skip
+    receipt: Receipt = await ask(asked, c.DecidePending, fields)
+    show.answer(asked.json, receipt, show.receipt(receipt))
+
+
+async def sample(
+    asked: Asked,
+    *,
+    n: Annotated[int, typer.Option("--n", "-n", help="How many to look at.")] = 20,
+    seed: Annotated[int, typer.Option(help="The same seed draws the same ones.")] = 0,
+    scope: ScopeOption = None,
+) -> None:
+    """Draw memories at random, to say of each with `audit judge` whether it is good."""
+    drawn: Sample = await ask(asked, c.DrawSample, {"n": n, "seed": seed, "scope": scope})
+    made = show.table("id", "scope", "type", "statement", "from")
+    for one in drawn.memories:
+        row = (one.id, one.scope, one.type, one.content, one.source.kind)
+        made.add_row(*map(show.plain, row))
+    show.answer(asked.json, drawn, made)
+
+
+async def judge(
+    asked: Asked,
+    memory_id: Id,
+    verdict: Annotated[str, typer.Argument(help="good, bad or unsure.")],
+) -> None:
+    """Record whether a memory that was drawn is good."""
+    fields = {"memory_id": memory_id, "verdict": verdict, "command_id": uuid.uuid4().hex}
+    said: Verdict = await ask(asked, c.JudgeSample, fields)
+    show.answer(asked.json, said, show.plain(f"{said.memory_id} is {said.verdict}"))
+
+
+async def report(asked: Asked, *, scope: ScopeOption = None) -> None:
+    """Tell the estimated share of bad memories, with its interval, week by week."""
+    found: SampleReport = await ask(asked, c.ReadSamples, {"scope": scope})
+    made = show.table("week from", "judged#", "bad#", "unsure#", "share", "95 % interval")
+    for week in found.weeks:
+        made.add_row(*_row(week.since.date().isoformat(), week))
+    if found.total is not None:
+        made.add_row(*_row("all", found.total))
+    show.answer(asked.json, found, made)
+
+
+def _row(name: str, week: SampleWeek) -> tuple[str, ...]:
+    share = "" if week.share is None else f"{week.share:.1%}"
+    interval = f"{week.low:.1%} to {week.high:.1%}"
+    return name, str(week.judged), str(week.bad), str(week.unsure), share, interval
