@@ -24,6 +24,7 @@ _RECORD = "One place of record"
 _RUN = "Two ways to run"
 _WORK = "From work to memory"
 _AUDIT = "hindsight_ray/domain/audit.py"
+_PRIVACY = "hindsight_ray/service/privacy.py"
 _ERASE = "hindsight_ray/service/erase.py"
 _OUTSIDE = "hindsight_ray/service/outside.py"
 _MODEL = "hindsight_ray/service/asking.py"
@@ -187,6 +188,10 @@ REQUIREMENTS: dict[str, Requirement] = {
     "poison.author": _R(
         "an unreviewed author fills one place of an answer from a shared scope", _OUTSIDE
     ),
+    # Secrets and personal data
+    "privacy.personal": _R("addresses, phones, identity and account numbers are found", _PRIVACY),
+    "privacy.everywhere": _R("what is masked is so before it is kept anywhere", _PRIVACY),
+    "privacy.tenant": _R("each tenant says what is masked, refused or kept", _PRIVACY),
     # Erasing a user
     "erase.bytes": _R("afterwards no byte of the user's texts is in any file of a home", _ERASE),
     "erase.derived": _R(
@@ -258,6 +263,10 @@ REQUIREMENTS: dict[str, Requirement] = {
     "schema.newer": _R("a ledger of a newer release is refused by name", _RECORD),
     "copy.same": _R("a copy put back holds the same, row by row, on any ledger", _RECORD),
     "tenant.dropped": _R("a tenant that was dropped comes back empty in every process", _RECORD),
+    "deploy.valid": _R("deployment files are what their schemas say", "deploy/README.md"),
+    "deploy.secrets": _R(
+        "no deployment file holds a secret; Ray asks for its token", "deploy/README.md"
+    ),
     # Shape
     "home.key": _R("a new home makes an operator key that only its owner may read", _RUN),
     "home.shared": _R("several processes may use one embedded home", _RUN),
