@@ -6,7 +6,7 @@ from pydantic import Field
 
 from hindsight_ray.domain.base import Value
 from hindsight_ray.domain.ids import RunId
-from hindsight_ray.domain.text import Moment, Short
+from hindsight_ray.domain.text import Moment, Short, Summary
 
 EvidenceClass = Literal["replayed", "statistical", "structural", "opinion"]
 TargetKind = Literal["event", "agent", "memory"]
@@ -19,8 +19,8 @@ class Target(Value):
     """What credit is given to: an event, an agent or a memory, with a line for people."""
 
     kind: TargetKind
-    id: str
-    label: str = ""
+    id: str = Field(max_length=128)
+    label: Summary = ""
 
 
 class Credit(Value):
@@ -30,7 +30,7 @@ class Credit(Value):
     value: float
     low: float
     high: float
-    method: str
+    method: Short
     evidence: EvidenceClass
     evaluations: int = 0
     residual: float = 0.0  # what efficiency lacks: outcome less the sum of all shares
@@ -48,8 +48,8 @@ class Credit(Value):
 class Abstained(Value):
     """No number, and why."""
 
-    method: str
-    reason: str
+    method: Short
+    reason: Summary
 
 
 class Coverage(Value):
@@ -89,7 +89,7 @@ class Attribution(Value):
     memories: tuple[Target, ...] = ()  # used within the slice; only those the reader may read
     scale: Literal["share", "score"] = "share"
     baseline: float | None = None
-    policy: str = ""  # the declared baseline that re-decided
+    policy: Summary = ""  # the declared baseline that re-decided
     evaluations: int = Field(default=0, ge=0)  # replays spent, those taken from the cache included
     beside: tuple[Credit, ...] = Field(default=(), max_length=CREDITS_MAX)
 

@@ -17,6 +17,7 @@ from hindsight_ray.domain.run import Run, Trajectory
 from hindsight_ray.ports import Unit
 from hindsight_ray.service import feedback
 from hindsight_ray.service.admit import Admitted, admit
+from hindsight_ray.service.credit import relabelled
 from hindsight_ray.service.noted import note_done
 from hindsight_ray.service.texts import readable_texts, shown
 from hindsight_ray.service.trajectory import reviewable, trajectory_of
@@ -59,13 +60,18 @@ async def _keep(
             at=admitted.now,
             counts=why_not is None,
             why_not=why_not or "",
-            attribution=found,
+            attribution=relabelled(found, dict.fromkeys(_named(found), "")),
         )
         await unit.credits.put(run.tenant, credited)
         await feedback.rate(unit, run.tenant, found)
         await note_done(
             unit, admitted, verb="Attribute", action="review", scope=run.scope, name=run.run_id
         )
+
+
+def _named(found: Attribution) -> list[str]:
+    credited = [one.target for one in found.beside if one.target.kind == "memory"]
+    return [target.id for target in (*credited, *found.memories)]
 
 
 def _why_not(runs: Sequence[Trajectory]) -> str | None:

@@ -6,7 +6,11 @@ moves only if the ruling outcome is by an evaluator who took no part, and if who
 have asserted it: holds `evaluate` there and took no part either.
 """
 
-from hindsight_ray.core.attribution.provenance import ruling_outcome
+from collections.abc import Iterable, Mapping
+
+from hindsight_ray.core.attribution.players import LABEL, event_target
+from hindsight_ray.core.attribution.provenance import provenance, ruling_outcome
+from hindsight_ray.core.steps import shortened
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import (
     CreditsKept,
@@ -16,7 +20,8 @@ from hindsight_ray.domain.commands import (
     SeenMemory,
     SubmitCredits,
 )
-from hindsight_ray.domain.credit import Attribution, Credit, Credited
+from hindsight_ray.domain.credit import Attribution, Credit, Credited, Target
+from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.run import Trajectory
 from hindsight_ray.errors import InvalidInput
 from hindsight_ray.service import feedback
@@ -48,8 +53,7 @@ async def submit(world: World, caller: Caller, command: SubmitCredits) -> Credit
         admitted = await admit(world, unit, caller)
         trajectory = await reviewable(unit, admitted, command.run_id)
         texts = await readable_texts(unit, admitted, trajectory.events)
-        known = {str(ref.id) for ref in texts}
-        _check(trajectory, command.attribution, known)
+        _check(trajectory, command.attribution, {str(ref.id) for ref in texts})
         why_not = _why_not(admitted, trajectory, command.attribution)
         credited = Credited(
             group=command.run_id,
@@ -57,7 +61,7 @@ async def submit(world: World, caller: Caller, command: SubmitCredits) -> Credit
             at=admitted.now,
             counts=why_not is None,
             why_not=why_not or "",
-            attribution=command.attribution,
+            attribution=_as_recorded(trajectory, command.attribution, texts),
         )
         await unit.credits.put(caller.tenant, credited)
         moved = await feedback.rate(unit, caller.tenant, command.attribution)
@@ -72,40 +76,85 @@ async def listed(world: World, caller: Caller, command: ReadCredits) -> tuple[Cr
     """What was found about a run, without the memories that this reader may not read."""
     async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller)
-        trajectory = await reviewable(unit, admitted, command.run_id)
+        await reviewable(unit, admitted, command.run_id)
         kept = await unit.credits.of_run(caller.tenant, command.run_id)
-        named = {
-            credit.target.id
-            for one in kept
-            for credit in (*one.attribution.credits, *one.attribution.beside)
-            if credit.target.kind == "memory"
-        }
-        named |= {target.id for one in kept for target in one.attribution.memories}
-        current = await unit.memories.current(caller.tenant, sorted(named))
-        del trajectory
-    readable = {
-        str(memory.id)
+        named = sorted({name for one in kept for name in _memories_in(one.attribution)})
+        current = await unit.memories.current(caller.tenant, named)
+    texts = {
+        str(memory.id): memory.content
         for memory in current.values()
         if admitted.may_read(memory.audience, memory.labels)
     }
-    return tuple(_filtered(one, readable) for one in kept)
+    return tuple(
+        one.model_copy(update={"attribution": relabelled(one.attribution, texts)}) for one in kept
+    )
 
 
-def _filtered(credited: Credited, readable: set[str]) -> Credited:
-    def kept(credits_: tuple[Credit, ...]) -> tuple[Credit, ...]:
+def relabelled(attribution: Attribution, texts: Mapping[str, str]) -> Attribution:
+    """With these texts as the labels of memories, and without the memories that have none here.
+
+    The ledger keeps no text of a memory in a credit, so that erasing one leaves nothing behind.
+    """
+
+    def kept(targets: Iterable[Target]) -> tuple[Target, ...]:
         return tuple(
-            one for one in credits_ if one.target.kind != "memory" or one.target.id in readable
+            one.model_copy(update={"label": shortened(texts[one.id], LABEL)})
+            for one in targets
+            if one.id in texts
         )
 
-    attribution = credited.attribution
-    less = attribution.model_copy(
+    def told(credits_: Iterable[Credit]) -> tuple[Credit, ...]:
+        return tuple(
+            one
+            if one.target.kind != "memory"
+            else one.model_copy(update={"target": kept([one.target])[0]})
+            for one in credits_
+            if one.target.kind != "memory" or one.target.id in texts
+        )
+
+    return attribution.model_copy(
         update={
-            "credits": kept(attribution.credits),
-            "beside": kept(attribution.beside),
-            "memories": tuple(one for one in attribution.memories if one.id in readable),
+            "credits": told(attribution.credits),
+            "beside": told(attribution.beside),
+            "memories": kept(attribution.memories),
         }
     )
-    return credited.model_copy(update={"attribution": less})
+
+
+def _as_recorded(
+    trajectory: Trajectory, attribution: Attribution, texts: dict[MemoryRef, str]
+) -> Attribution:
+    """The submitted numbers; labels, coverage and suspects are what the record itself says."""
+    by_id = {str(event.event_id): event for event in trajectory.events}
+    structure = provenance(shown(trajectory, texts), texts)
+
+    def told(credits_: Iterable[Credit]) -> tuple[Credit, ...]:
+        return tuple(one.model_copy(update={"target": label(one.target)}) for one in credits_)
+
+    def label(target: Target) -> Target:
+        if target.kind == "event":
+            return event_target(by_id[target.id])
+        return Target(kind=target.kind, id=target.id, label=target.id)
+
+    found = attribution.model_copy(
+        update={
+            "credits": told(attribution.credits),
+            "beside": told(attribution.beside),
+            "coverage": structure.coverage,
+            "suspects": structure.suspects,
+            "memories": structure.memories,
+        }
+    )
+    return relabelled(found, dict.fromkeys(_memories_in(found), ""))
+
+
+def _memories_in(attribution: Attribution) -> set[str]:
+    found = {
+        one.target.id
+        for one in (*attribution.credits, *attribution.beside)
+        if one.target.kind == "memory"
+    }
+    return found | {target.id for target in attribution.memories}
 
 
 def _check(trajectory: Trajectory, attribution: Attribution, memories: set[str]) -> None:

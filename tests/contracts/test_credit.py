@@ -163,6 +163,27 @@ async def test_credit_shows_no_memory_that_its_reader_may_not_read(kitchen: Clie
     assert memory_id not in shown.model_dump_json()
 
 
+@pytest.mark.covers("credit.submitted")
+async def test_labels_are_the_records_own_and_no_text_of_a_memory_is_kept_in_credit(
+    kitchen: Client,
+) -> None:
+    cook, operator = await people(kitchen)
+    run_id, memory_id = await failed_run(cook, operator)
+    given = await environment(operator, run_id)
+    found = await operator.attribute(run_id, method="shapley", environment=given, submit=False)
+    lying = found.credits[0].target.model_copy(update={"label": "cook: blameless"})
+    answer = await operator.ask(
+        c.SubmitCredits(
+            run_id=found.run_id,
+            attribution=with_credit(found, target=lying).model_copy(update={"coverage": None}),
+        )
+    )
+    (shown,) = await operator.credits(run_id)
+    assert shown.attribution == found
+    assert memory_id in answer.credited.model_dump_json()
+    assert BAD not in answer.credited.model_dump_json()  # as it is kept
+
+
 async def test_a_replay_without_its_environment_or_of_unknown_kind_is_refused(
     kitchen: Client,
 ) -> None:

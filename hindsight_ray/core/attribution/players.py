@@ -14,7 +14,7 @@ from hindsight_ray.domain.credit import Credit, Target
 from hindsight_ray.domain.event import Event, MemoryRef
 
 PlayerKind = Literal["decisions", "agents", "memories"]
-_LABEL = 120
+LABEL = 120  # characters that a target is shown with
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def memory_players(
     for event in decisions:
         for ref, text in offers.get(str(event.event_id), ()):
             where.setdefault(ref.id, set()).add((str(event.event_id), ref.id))
-            label[ref.id] = shortened(text, _LABEL)
+            label[ref.id] = shortened(text, LABEL)
     return tuple(
         Player(Target(kind="memory", id=name, label=label[name]), offers=frozenset(pairs))
         for name, pairs in where.items()
@@ -89,7 +89,7 @@ def unions_of(decisions: Sequence[Event]) -> dict[str, list[int]]:
 
 def event_target(event: Event) -> Target:
     """A decision with a line that says whose and what it was."""
-    text = shortened(event.summary, _LABEL) or event.kind
+    text = shortened(event.summary, LABEL) or event.kind
     return Target(kind="event", id=event.event_id, label=f"{event.agent}: {text}")
 
 
