@@ -49,12 +49,12 @@ async def note(world: World, caller: Caller, command: Note) -> ShortTerm:
     By the weak model where there is one, beside the answer; by rules where there is none, it
     fails, or notes come faster than it answers. The window never holds more than twice its lines.
     """
-    session = _session(caller)
     keep = world.settings.short_term_lines
     owner = _owner(caller)
     by_model = prompt_for(world, "window") is not None
     async with world.ledger.writing() as unit:
         admitted = await admit(world, unit, caller)
+        session = _session(caller)
         admitted.require("write", _scope(caller))
         await unit.layers.add_to_window(caller.tenant, owner, session, command.text, keep=2 * keep)
         lines = list(await unit.layers.window(caller.tenant, owner, session))

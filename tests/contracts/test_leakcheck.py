@@ -22,9 +22,10 @@ from hindsight_ray.service.world import World
 
 # Shell commands that ask no memory in somebody's name, or only as its operator on its own machine.
 NOT_ASKED = {
-    "demo", "doctor", "up", "status", "down", "import", "mcp", "policy check", "policy test",
-    "policy load", "policy diff", "policy lint", "key list", "key rotate", "key retire",
-    "leakcheck",
+    "demo", "init", "doctor", "erase", "backup", "restore", "drop-tenant", "scale", "up",
+    "status", "down", "import", "mcp",
+    "policy check", "policy test", "policy load", "policy diff", "policy lint", "key list",
+    "key rotate", "key retire", "leakcheck",
 }  # fmt: skip
 
 
@@ -47,14 +48,14 @@ async def test_a_sound_home_leaks_nothing_by_any_verb_or_tool(hindsight: Hindsig
 
 async def test_whom_the_policy_lets_read_is_named_and_not_blamed(hindsight: Hindsight) -> None:
     await hindsight.operator("acme").policy(shipped_text("research.csv"))
-    report = await check(hindsight)
+    report = await check(hindsight, {"Get", "Search", "ReadRun", "ListRuns"})
     assert report.findings == []
     assert "another agent" in report.allowed
     assert "the same names in another tenant" in report.strangers
 
 
-async def _found(hindsight: Hindsight) -> Report:
-    report = await check(hindsight)
+async def _found(hindsight: Hindsight, kind: type[c.Command]) -> Report:
+    report = await check(hindsight, {kind.__name__})
     assert not report.tight
     return report
 
@@ -74,7 +75,7 @@ async def test_a_verb_that_forgets_to_ask_is_found(
     hindsight: Hindsight, monkeypatch: pytest.MonkeyPatch, kind: type[c.Command], wrong: str
 ) -> None:
     monkeypatch.setitem(door.VERBS, kind, _careless[kind])
-    report = await _found(hindsight)
+    report = await _found(hindsight, kind)
     assert {one.asked.split()[0] for one in report.findings} == {kind.__name__}
     assert any(wrong in one.wrong for one in report.findings)
 

@@ -103,6 +103,19 @@ def test_the_audit_is_listed_verified_and_sealed_from_a_shell(
     assert cli.run(["audit", "verify", *place, "--seal", str(tmp_path / "home" / "ticket")]) == 2
 
 
+@pytest.mark.covers("G5.profile")
+def test_a_memory_is_begun_with_the_policy_that_is_named(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    home = ("--home", str(tmp_path / "home"))
+    begun = _ran(capfd, "init", "--policy", "strict", "--embedding", "hashed", *home)
+    assert begun["policy"] == "strict"
+    sees = _ran(capfd, "policy", "sees", *home, "--tenant", "acme", "--agent", "planner")
+    assert "global" not in sees["scopes"]
+    assert cli.run(["init", "--policy", "team", *home]) == 2
+    assert cli.run(["init", "--policy", "nonsense", "--home", str(tmp_path / "other")]) == 2
+
+
 @pytest.mark.covers("key.rotate")
 def test_keys_rotate_and_retire_while_the_home_is_open(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]

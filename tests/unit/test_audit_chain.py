@@ -11,6 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hindsight_ray.adapters.ledger.sql import SqlLedger
+from hindsight_ray.adapters.ledger.sql.audit import Chains
+from hindsight_ray.adapters.policy.audit_key import AuditKey
 from hindsight_ray.core.audit_chain import BEGINNING, ChainCheck, entry_hash
 from hindsight_ray.domain.audit import AuditReport, Chained, Head, Seal
 from hindsight_ray.domain.commands import (
@@ -280,3 +283,22 @@ def test_any_single_change_to_a_chain_is_found_where_it_is(
     else:
         assert check.fault is not None
         assert check.fault.place == at + 1
+
+
+async def test_what_another_machine_wrote_is_signed_by_the_next_that_can(home: Staged) -> None:
+    operator = await _some_history(home, 1)
+    keyless = home.path / "elsewhere"
+    keyless.mkdir()
+    chains = Chains("broker-9", AuditKey(keyless))
+    ledger = await SqlLedger.open(home.path / "hindsight.sqlite3", chains=chains)
+    entry = AuditEntry(TENANT, START, "agent:a", "Write", "x", "allow", "", 1)
+    async with ledger.writing() as unit:
+        await unit.audit.append(entry)
+    await ledger.close()
+    report = await _verified(home, operator)
+    assert (report.sound, report.unsigned) == (True, 1)
+    await home.ask(await home.ticket(user="alice"), Write(command_id="z", content="Zoe waves"))
+    report = await _verified(home, operator)
+    assert (report.sound, report.unsigned) == (True, 0)
+    assert report.seal is not None
+    assert {head.writer for head in report.seal.heads} == {"home", "broker-9"}

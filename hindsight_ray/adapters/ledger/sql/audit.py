@@ -33,8 +33,8 @@ _COLUMNS = (
 class Sealer(Protocol):
     """Signs with the home's audit key, and knows what it has signed."""
 
-    def sealed(self, seal: Seal) -> Seal:
-        """The seal with its signature."""
+    def sealed(self, seal: Seal) -> Seal | None:
+        """The seal with its signature; None where the key is not."""
         ...
 
     def good(self, seal: Seal) -> bool: ...
@@ -74,7 +74,9 @@ class Chains:
         _put_head(connection, tenant, heads[self.writer])
         if self.sealer is not None:
             seal = Seal(tenant=tenant, at=entries[-1].at, heads=tuple(heads.values()))
-            _put_seal(connection, self.sealer.sealed(seal))
+            signed = self.sealer.sealed(seal)
+            if signed is not None:
+                _put_seal(connection, signed)
 
 
 class SqlAudit:
