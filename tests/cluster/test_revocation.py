@@ -1,5 +1,6 @@
 """What a revoke promises over several processes: at once, everywhere, whatever becomes of them."""
 
+import asyncio
 import os
 import signal
 import threading
@@ -10,8 +11,10 @@ from typing import Any
 import pytest
 import ray
 
+from hindsight_ray import compose
 from hindsight_ray.actors.roles import NAMESPACE
 from hindsight_ray.domain import commands as c
+from hindsight_ray.entry.leakcheck import Report, check
 from hindsight_ray.errors import HindsightError, InvalidInput, InvalidTicket
 from tests.cluster.conftest import Team
 from tests.cluster.histories import History, Read, Readers, Revoked, revoke, share
@@ -131,6 +134,17 @@ def _told(reference: Any) -> Any:
         return ray.get(reference)
     except ray.exceptions.RayTaskError as failure:
         raise failure.cause from None
+
+
+@pytest.mark.covers("G1.leakcheck")
+def test_the_leak_check_finds_nothing_in_a_live_deployment(team: Team) -> None:
+    async def main() -> Report:
+        async with compose.connect(home=team.home) as hindsight:
+            return await check(hindsight, {"Get", "Search", "ReadRun", "ListRuns", "ReadAudit"})
+
+    report = asyncio.run(main())
+    assert report.findings == []
+    assert len(report.strangers) == 14
 
 
 def test_the_history_is_looked_through_with_care() -> None:

@@ -41,7 +41,7 @@ async def test_a_sound_home_leaks_nothing_by_any_verb_or_tool(hindsight: Hindsig
     await try_tools(hindsight, report)
     assert report.findings == []
     assert report.tight
-    assert len(report.strangers) == 13
+    assert len(report.strangers) == 14
     assert report.allowed == []
     assert report.answers > 1_000
 

@@ -1,10 +1,13 @@
 """Everybody but the owner: other names, other tenants, less of a ticket, no ticket at all."""
 
+import asyncio
 from dataclasses import dataclass
 
 from hindsight_ray.client.hindsight import Hindsight
 from hindsight_ray.domain.caller import Ticket
 from hindsight_ray.entry.leakcheck.planted import Names
+
+_EXPIRED_AFTER_S = 1.1  # a ticket of one second has run out then
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +66,13 @@ async def _refused(hindsight: Hindsight, tenant: str, names: Names) -> list[Stra
     ended = await hindsight.issue_ticket(tenant=tenant, agent=names.agent, user=names.user)
     await hindsight.operator(tenant).revoke_ticket(ended.caller.ticket_id)
     good = await hindsight.issue_ticket(tenant=tenant, agent=names.agent, user=names.user)
+    short = await hindsight.issue_ticket(
+        tenant=tenant, agent=names.agent, user=names.user, lifetime_s=1
+    )
+    await asyncio.sleep(_EXPIRED_AFTER_S)
     tokens = {
         "a revoked ticket": ended.token,
+        "an expired ticket": short.token,
         "a ticket with another signature": _tampered(good, -1),
         "a ticket with other claims": _tampered(good, 1),
         "a token of nothing": "nothing",
