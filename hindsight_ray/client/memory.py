@@ -132,16 +132,18 @@ class Memory(UpkeepCalls):
         self,
         run: RunLike,
         *,
-        method: str = "provenance",
+        method: str | None = None,
         environment: "Environment | None" = None,
         **options: Any,
     ) -> Attribution:
-        """Share a run's outcome among what led to it.
+        """Share a run's outcome among what led to it: by `provenance`, or, where an `environment`
+        is given and no method is named, in stages that replay the most suspect decisions.
 
         `provenance`, `blame`, `spectrum` read what was recorded; `judge` asks a model. `shapley`,
         `banzhaf`, `owen` and `ablation` replay the run in its `environment`, `staged` replays its
         suspects; `client/replaying.py` and `client/staged.py` name the options.
         """
+        method = method or ("provenance" if environment is None else "staged")
         if environment is None and method in ("provenance", "blame", "spectrum", "judge"):
             return await self._ask(c.Attribute, run_id=_run_id(run), method=method, **options)
         from hindsight_ray.client import replaying, staged  # noqa: PLC0415 - what few clients need

@@ -65,7 +65,8 @@ async def test_without_a_hint_groups_are_tried_in_order_of_time(kitchen: Client)
     run_id, ids = await _spoilt(cook, 7)
     await operator.outcome(run_id, -1.0)
     given = Kitchen((await operator.trajectory(run_id)).events)
-    found = await operator.attribute(run_id, method="staged", environment=given, group=4)
+    found = await operator.attribute(run_id, environment=given, group=4)  # the default way
+    assert found.method == "staged"
     assert [one.target.id for one in found.credits if one.value < 0] == [ids[7]]
     assert 2**4 < found.evaluations <= 2 * (2**4 + 1)
 
