@@ -199,6 +199,47 @@ async def test_useful_idle_and_harmful_memories_are_told_apart_beside_their_agen
     assert unread.abstained is not None  # whoever may not read them learns nothing of them
 
 
+async def test_leaving_one_memory_out_shows_what_it_did() -> None:
+    used = staged(lambda led: {"single": frozenset({led[1]})}).led[1]
+    telling = Telling(offers={used: (BAD, FINE)}, uses={used: (BAD,)})
+    case = staged(lambda led: {"single": frozenset({led[1]})}, misled=1, telling=telling)
+    texts = {BAD: "amber is always right", FINE: "the crane is tall"}
+    found = await asked(case, Question(method="ablation", players="memories"), texts=texts)
+    assert [(c.target.id, c.value, c.method) for c in found.credits] == [
+        (BAD.id, -2.0, "ablation of memories"),
+        (FINE.id, 0.0, "ablation of memories"),
+    ]
+    assert found.evaluations == 5  # the check, and the run with and without each
+
+
+async def test_only_shortlisted_decisions_play_and_the_rest_stays_as_it_was() -> None:
+    case = staged(lambda led: {"single": frozenset(led[:2])})
+    first = case.order[case.led[0]]
+    found = await asked(case, Question(among=frozenset({first})))
+    assert found.abstained is not None  # the other culprit is enough, and stays
+    both = frozenset(case.order[n] for n in case.led[:2])
+    found = await asked(case, Question(among=both))
+    assert {c.target.id for c in found.credits if c.evidence == "replayed"} == both
+    assert found.evaluations == 4
+
+
+async def test_what_is_known_from_before_changes_no_result_and_no_bill() -> None:
+    case = staged(
+        lambda led: {"single": frozenset(led[:2])},
+        decisions=14,
+        telling=Telling("declared"),
+        errs=0.35,
+    )
+    kept = KeptHere()
+    cold = await asked(case, Question(budget=2_000), kept=kept)
+    warm = await asked(case, Question(budget=2_000), kept=kept)
+    assert warm == cold
+    assert 0 < cold.evaluations <= 2_000
+    dear = await asked(case, Question(budget=500), kept=kept)
+    assert dear.abstained is not None
+    assert "budget is 500" in dear.abstained.reason
+
+
 @pytest.mark.covers("credit.abstains")
 async def test_it_abstains_where_nothing_made_a_difference() -> None:
     case = staged(lambda _led: {"spoiled_anyway": True})
