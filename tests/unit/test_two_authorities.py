@@ -17,10 +17,9 @@ async def test_two_authorities_take_turns_and_each_revoke_binds_the_other(tmp_pa
         world(tmp_path, policy=None, clock=first.clock) as third,
     ):
         homes = (first, second)
-        alice, readers = await first.ticket(user="alice"), []
+        alice = await first.ticket(user="alice")
         await first.ask(alice, Write(command_id="w", content="The ferry leaves at nine"))
-        for number in range(6):
-            readers.append(await first.ticket(agent=f"r{number}"))
+        readers = [await first.ticket(agent=f"r{number}") for number in range(6)]
         grants = await asyncio.gather(
             *(_grant(homes[n % 2], alice, Share, n) for n in range(len(readers)))
         )
