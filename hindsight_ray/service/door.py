@@ -12,6 +12,7 @@ from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.rows import AuditEntry
 from hindsight_ray.errors import AccessDenied, HindsightError, InvalidTicket, NotFound
+from hindsight_ray.ports.watching import Seen
 from hindsight_ray.service import (
     archive,
     attribute,
@@ -40,6 +41,7 @@ from hindsight_ray.service import (
     samples,
     search,
     share,
+    spending,
     tenants,
     update,
     whoami,
@@ -74,6 +76,7 @@ VERBS: dict[type[c.Command], Verb] = {
     c.Revoke: share.revoke,
     c.ReviewRun: review.review,
     c.RetryReviews: review_retry.retry,
+    c.ReadSpending: spending.spending,
     c.Attribute: attribute.attribute,
     c.ReadForReplay: credit.read_for_replay,
     c.SubmitCredits: credit.submit,
@@ -111,7 +114,18 @@ VERBS: dict[type[c.Command], Verb] = {
 
 async def call(world: World, token: str, command: c.Command) -> Any:
     """Answer one command of whoever holds `token`. Raises the errors of its verb."""
+    if world.watch is None:
+        return await _answer(world, token, command, Seen(""))
+    with world.watch.request(type(command).__name__) as seen:
+        answer = await _answer(world, token, command, seen)
+        seen.revision = getattr(answer, "revision", None)
+        seen.degraded = tuple(map(str, getattr(answer, "degraded", ())))
+        return answer
+
+
+async def _answer(world: World, token: str, command: c.Command, seen: Seen) -> Any:
     caller = await world.tickets.verify(token, world.clock.now())
+    seen.tenant = caller.tenant
     verb = VERBS.get(type(command))
     if verb is None:
         raise AccessDenied(f"`{type(command).__name__}` is no verb of this memory")
