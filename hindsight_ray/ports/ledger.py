@@ -324,6 +324,14 @@ class IntentLog(Protocol):
         """Try it no more. Whether the revision before may come back, and its vector if another."""
         ...
 
+    async def told_to(self) -> str:
+        """The name of the store that these intents are for; empty for the ledger's own."""
+        ...
+
+    async def tell_all(self, store: str) -> int:
+        """Begin with another store: it is to be told of every memory. Returns of how many."""
+        ...
+
     async def place(self, tenant: str) -> str | None:
         """The tenant's name in the store; None while it holds nothing."""
         ...

@@ -255,6 +255,31 @@ async def test_what_another_writer_left_open_is_done_by_whoever_closes_later(
         assert await counts(staged) == (0, 2)
 
 
+@pytest.mark.covers("store.begin")
+async def test_a_home_that_changes_its_store_tells_the_new_one_of_all_there_is(
+    tmp_path: Path, weaviate_server: Weaviate
+) -> None:
+    async with worlds.world(tmp_path) as before:
+        token = await before.ticket(agent="planner", user="alice")
+        kept = await receipt(before, token, written("a", "The database is in Dublin"))
+        await receipt(before, token, written("b", "The gateway is in Paris"))
+        gone = await receipt(before, token, written("c", "Nobody needs to know of this"))
+        await receipt(before, token, Forget(command_id="f", memory_id=gone.ids[0]))
+    store = stores.weaviate_store(weaviate_server, HASHED)
+    async with worlds.world(tmp_path, store=store) as after:
+        async with after.world.ledger.writing() as unit:
+            assert await unit.intents.told_to() == ""
+            assert await unit.intents.tell_all("there") == 2
+        assert len(await texts(after, token, "in Dublin or Paris")) == 2
+        await settle.replay_all(after.world)
+        assert await counts(after) == (0, 2)
+        change = Update(command_id="u", memory_id=kept.ids[0], content="It is in Oslo")
+        await receipt(after, token, change)
+        assert set(await texts(after, token, "in Oslo or Paris")) == {
+            "It is in Oslo", "The gateway is in Paris",
+        }  # fmt: skip
+
+
 # Poison
 
 

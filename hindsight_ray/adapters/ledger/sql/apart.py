@@ -25,7 +25,9 @@ from hindsight_ray.adapters.ledger.sql.memories import (
 )
 from hindsight_ray.adapters.ledger.sql.rows import KnownRows
 from hindsight_ray.adapters.ledger.sql.schema import (
+    FORGOTTEN,
     audience_keys,
+    facts,
     intents,
     memories,
     memory_labels,
@@ -40,6 +42,7 @@ from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.rows import AudienceKey
 from hindsight_ray.ports import Intent, Placed, StoredObject, Vector
 
+_STORE = "memory store"
 _m, _i = memories.c, intents.c
 _NUMBER = select(_m.number, _m.revision).where(
     _m.tenant == bindparam("tenant"), _m.memory_id == bindparam("memory_id")
@@ -153,6 +156,12 @@ class SqlIntents:
     async def set_aside(self, number: int) -> tuple[bool, Vector | None]:
         return await self._work.do(_set_aside, number)
 
+    async def told_to(self) -> str:
+        return await self._work.do(_told_to)
+
+    async def tell_all(self, store: str) -> int:
+        return await self._work.do(_tell_all, store)
+
     async def place(self, tenant: str) -> str | None:
         return await self._work.do(_place, tenant)
 
@@ -236,6 +245,28 @@ def _leave_place(connection: Connection, tenant: str) -> str | None:
     connection.execute(delete(intents).where(_i.tenant == tenant))
     connection.execute(delete(places).where(places.c.tenant == tenant))
     return place
+
+
+def _told_to(connection: Connection) -> str:
+    named = select(facts.c.value).where(facts.c.name == _STORE)
+    return connection.execute(named).scalar_one_or_none() or ""
+
+
+def _tell_all(connection: Connection, store: str) -> int:
+    connection.execute(delete(facts).where(facts.c.name == _STORE))
+    connection.execute(facts.insert(), {"name": _STORE, "value": store})
+    connection.execute(delete(intents))
+    if not store:
+        return 0
+    for tenant in connection.execute(select(_m.tenant).distinct()).scalars().all():
+        _ensure_place(connection, tenant)
+    # As old as can be, so that whoever comes first takes them in hand.
+    all_of_them = select(
+        _m.tenant, _m.number, _m.revision, literal("put"), literal(0), literal(0)
+    ).where(_m.status != FORGOTTEN)
+    columns = ["tenant", "memory", "revision", "kind", "at", "attempts"]
+    connection.execute(intents.insert().from_select(columns, all_of_them))
+    return _count(connection)
 
 
 def _read(
