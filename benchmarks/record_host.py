@@ -85,7 +85,7 @@ async def _throughput(client: Hindsight, folder: pathlib.Path) -> tuple[float, f
         started = time.perf_counter()
         await asyncio.gather(*(_send(memory, batches) for memory, batches in senders))
         ours.append(AGENTS * BATCHES * BATCH / (time.perf_counter() - started))
-        rows = [list(map(_row, batch.events)) for _, batches in senders for batch in batches]
+        rows = [list(map(row_of, batch.events)) for _, batches in senders for batch in batches]
         bare.append(await _bare_rate(folder / f"bare-{number}.sqlite3", rows))
     ratios = [one / other for one, other in zip(ours, bare, strict=True)]
     return statistics.median(ratios), statistics.median(ours), statistics.median(bare)
@@ -94,7 +94,7 @@ async def _throughput(client: Hindsight, folder: pathlib.Path) -> tuple[float, f
 async def _sender(client: Hindsight, agent: str, number: int) -> tuple[Any, list[RecordEvents]]:
     memory = client.as_caller(await client.issue_ticket(tenant="bench", agent=agent, user="u"))
     run = await memory.run(goal=f"Round {number} of {agent}")
-    events = [_event(run.id, agent, seq) for seq in range(BATCH * BATCHES)]
+    events = [event_of(run.id, agent, seq) for seq in range(BATCH * BATCHES)]
     return memory, [
         RecordEvents(run_id=run.id, events=tuple(events[i : i + BATCH]))
         for i in range(0, len(events), BATCH)
@@ -107,7 +107,7 @@ async def _send(memory: Any, batches: Sequence[RecordEvents]) -> None:
         assert ack.stored == len(batch.events)
 
 
-def _event(run_id: str, agent: str, seq: int) -> Event:
+def event_of(run_id: str, agent: str, seq: int) -> Event:
     return Event.model_validate(
         {
             "event_id": str(uuid.uuid4()),
@@ -124,7 +124,7 @@ def _event(run_id: str, agent: str, seq: int) -> Event:
     )
 
 
-def _row(event: Event) -> tuple[Any, ...]:
+def row_of(event: Event) -> tuple[Any, ...]:
     at = round(event.timestamp.timestamp() * 1_000_000)
     record = event.model_dump_json()
     return (1, event.agent, event.incarnation, event.seq, "bench", event.event_id, at, record)
@@ -168,10 +168,10 @@ async def _hosts_mb(home: pathlib.Path) -> float:
     assert found is not None
     pids = [pid for name, pid in found.pids if name.startswith("recorder_host")]
     assert all(pids)
-    return sum(map(_pss_mb, pids))
+    return sum(map(pss_mb, pids))
 
 
-def _pss_mb(pid: int) -> float:
+def pss_mb(pid: int) -> float:
     text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8")
     found = re.search(r"^Pss:\s+(\d+) kB", text, re.MULTILINE)
     assert found is not None
