@@ -9,6 +9,7 @@ from typing import Literal
 
 from hindsight_ray.core.redaction import redacted
 from hindsight_ray.domain.draft import Draft
+from hindsight_ray.domain.privacy import SECRETS_ALONE, Privacy
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.domain.text import (
     CONTENT_CHARACTERS_MAX,
@@ -40,13 +41,13 @@ def gate(draft: Draft, settings: Settings) -> Gate:
     return Gate("drop" if settings.below_confidence == "drop" else "pending", why)
 
 
-def without_secrets(draft: Draft) -> tuple[Draft, int]:
+def without_secrets(draft: Draft, privacy: Privacy = SECRETS_ALONE) -> tuple[Draft, int]:
     """The draft with every secret in its texts masked, and how many there were."""
     count = 0
 
     def masked(text: str, limit: int) -> str:
         nonlocal count
-        clean, found = redacted(text)
+        clean, found = redacted(text, privacy)
         count += found
         return cut_text(clean, limit)[0] if found else text
 

@@ -1,10 +1,14 @@
-"""Which parts of a text are secrets: masked before anything is kept, embedded or shown.
+"""Which parts of a text are secrets or personal data: masked before anything is kept or shown.
 
-Obvious forms only, each found by its own shape. Every pattern is linear in the text's length.
+Obvious forms only, each found by its own shape. Every pattern is linear in the text's length. What
+is done with either class is a tenant's to say; without being told, secrets are masked.
 """
 
 import re
 from collections.abc import Callable
+
+from hindsight_ray.core import personal
+from hindsight_ray.domain.privacy import SECRETS_ALONE, Privacy
 
 _MASK = "[redacted:{}]"
 
@@ -35,8 +39,56 @@ _NAMED = re.compile(
 _PASSWORDS = ("pass", "pwd", "密码", "口令", "パスワード")
 
 
-def redacted(text: str) -> tuple[str, int]:
-    """Return `text` with its secrets masked as `[redacted:<kind>]`, and how many there were."""
+# What any of the shapes needs; most texts have none of it, and are done with one pass.
+_SUSPICIOUS = re.compile(
+    r"\d{3}|@|://|-----BEGIN|[A-Za-z0-9_-]{16}"
+    r"|(?i:key|token|secret|pass|pwd|credential|bearer|basic)|密码|口令|密钥|パスワード"
+)
+
+
+def redacted(text: str, privacy: Privacy = SECRETS_ALONE) -> tuple[str, int]:
+    """Return `text` with what is not kept as `[redacted:<kind>]`, and how many there were."""
+    if _SUSPICIOUS.search(text) is None:
+        return text, 0
+    count = 0
+    if privacy.secrets != "keep":
+        text, count = _without_secrets(text)
+    if privacy.personal != "keep":
+        text, more = _without_personal(text)
+        count += more
+    return text, count
+
+
+def refused(text: str, privacy: Privacy) -> bool:
+    """Whether the text holds anything that this tenant does not let in."""
+    none = Privacy(secrets="keep", personal="keep")
+    unwanted = none.model_copy(
+        update={
+            name: "refuse" if getattr(privacy, name) == "refuse" else "keep"
+            for name in ("secrets", "personal")
+        }
+    )
+    return unwanted != none and redacted(text, unwanted)[1] > 0
+
+
+def _without_personal(text: str) -> tuple[str, int]:
+    count = 0
+    for kind, shape, holds in personal.SHAPES:
+
+        def mask(
+            match: re.Match[str], kind: str = kind, holds: Callable[[str], bool] = holds
+        ) -> str:
+            nonlocal count
+            if not holds(match.group()):
+                return match.group()
+            count += 1
+            return _MASK.format(kind)
+
+        text = shape.sub(mask, text)
+    return text, count
+
+
+def _without_secrets(text: str) -> tuple[str, int]:
     count = 0
 
     def masked(kind: str) -> Callable[[re.Match[str]], str]:

@@ -33,6 +33,7 @@ from hindsight_ray.ports.outside import (
     Purpose,
     Tickets,
 )
+from hindsight_ray.ports.privacy import PrivacyLog
 from hindsight_ray.ports.replaying import (
     Done,
     Evaluations,
@@ -68,6 +69,7 @@ __all__ = [
     "Placed",
     "PolicyEngine",
     "PolicyLog",
+    "PrivacyLog",
     "Purpose",
     "RecallLog",
     "ReviewLog",

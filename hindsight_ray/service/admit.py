@@ -71,6 +71,8 @@ async def admit(world: World, unit: Unit, caller: Caller) -> Admitted:
     standing = await unit.policy.standing(caller.tenant, caller.ticket_id)
     if expired(caller, now) or standing.ticket_revoked or not standing.tenant_known:
         raise InvalidTicket("`ticket` is not valid here; ask the operator for a new one")
+    if standing.settled:
+        world.privacies.met(standing.revision)
     access = world.access.remembered(caller, standing.revision, now)
     if access is None:
         index = await policy_index(world, unit, standing.revision)

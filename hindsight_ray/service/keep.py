@@ -29,6 +29,7 @@ from hindsight_ray.domain.access import Revision
 from hindsight_ray.domain.draft import Draft
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.memory import Memory, Status
+from hindsight_ray.domain.privacy import SECRETS_ALONE, Privacy
 from hindsight_ray.domain.receipt import Receipt, WriteResult
 from hindsight_ray.domain.rows import Near, RowFilter
 from hindsight_ray.errors import Unavailable
@@ -36,6 +37,7 @@ from hindsight_ray.ports import Unit, Vector
 from hindsight_ray.service import commit, judging
 from hindsight_ray.service.admit import Admitted
 from hindsight_ray.service.commit import Author
+from hindsight_ray.service.privacy import let_in
 from hindsight_ray.service.room import room_for, with_room_made
 from hindsight_ray.service.settle import changing
 from hindsight_ray.service.world import World
@@ -72,20 +74,21 @@ class Prepared:
     vectors: Vector
     gate: Gate
     secrets: int
+    privacy: Privacy = SECRETS_ALONE
     foreseen: Foreseen | None = None
     opinions: Opinions = field(default_factory=Opinions)
 
     def redrafted(self, draft: Draft) -> "Prepared":
         """The same texts under what has been decided anew: audience, labels, source, status."""
-        return replace(self, draft=without_secrets(draft)[0])
+        return replace(self, draft=without_secrets(draft, self.privacy)[0])
 
 
 async def prepare(world: World, draft: Draft) -> Prepared:
     """Mask secrets, ask the confidence gates, split and embed. Raises `ModelFailed`."""
-    clean, secrets = without_secrets(draft)
+    clean, secrets, privacy = let_in(world, draft)
     parts = split(clean.content)
     vectors = await world.embedder.embed(parts, "passage")
-    prepared = Prepared(clean, parts, vectors, gate(clean, world.settings), secrets)
+    prepared = Prepared(clean, parts, vectors, gate(clean, world.settings), secrets, privacy)
     if world.store.shares_ledger or clean.layer == "episodic":
         return prepared
     return replace(prepared, foreseen=await _foreseen(world, prepared))

@@ -5,16 +5,21 @@ remarks as annotations. Its id follows from its content, so importing again adds
 import that was interrupted goes on where it stopped. Names of agents in a log are labels.
 """
 
+from dataclasses import replace
+
+from hindsight_ray.core.cleaning import clean_annotation, clean_event, clean_run
 from hindsight_ray.core.digest import derived_uuid
 from hindsight_ray.core.logs.formats import PARSERS
 from hindsight_ray.core.logs.shape import LogRun, Recorded, recorded, run_uuid
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import ImportReport, ImportRuns, Refused
+from hindsight_ray.domain.privacy import Privacy
 from hindsight_ray.domain.run import Outcome
 from hindsight_ray.errors import EventConflict, InvalidInput
 from hindsight_ray.ports import Unit
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.noted import note_done
+from hindsight_ray.service.privacy import privacy_of
 from hindsight_ray.service.world import World
 
 _EVALUATOR = "log"
@@ -58,6 +63,7 @@ async def _load_one(world: World, caller: Caller, command: ImportRuns, log: LogR
             vouched_by=caller.principal if command.trusted else None,
             base=admitted.now,
         )
+        made = _clean(made, await privacy_of(world, caller.tenant))
         await _store(unit, made)
         if log.reward is not None:
             await unit.outcomes.put(caller.tenant, _outcome(admitted, made, log.reward))
@@ -70,6 +76,16 @@ async def _load_one(world: World, caller: Caller, command: ImportRuns, log: LogR
             name=made.run.run_id,
         )
         return len(made.events)
+
+
+def _clean(made: Recorded, privacy: Privacy) -> Recorded:
+    """The run, its events and remarks without what the tenant does not keep."""
+    return replace(
+        made,
+        run=clean_run(made.run, privacy),
+        events=tuple(clean_event(event, privacy) for event in made.events),
+        annotations=tuple(clean_annotation(one, privacy) for one in made.annotations),
+    )
 
 
 async def _store(unit: Unit, made: Recorded) -> None:

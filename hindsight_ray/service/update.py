@@ -6,11 +6,13 @@ with one user, or was offered in a run, goes to a record of its own.
 
 from hindsight_ray.core.admission import split
 from hindsight_ray.core.audience import contained, written_audience
+from hindsight_ray.core.cleaning import no_refused
 from hindsight_ray.core.redaction import redacted
 from hindsight_ray.domain.access import Revision
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import Update
 from hindsight_ray.domain.memory import SOURCE_WEIGHTS, Memory, Source
+from hindsight_ray.domain.privacy import Privacy
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.errors import AccessDenied, InvalidInput, RevisionConflict
 from hindsight_ray.ports import Unit
@@ -19,6 +21,7 @@ from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.commit import Author
 from hindsight_ray.service.offered import Inherited, inherited
 from hindsight_ray.service.outside import set_apart
+from hindsight_ray.service.privacy import known_privacy
 from hindsight_ray.service.seen import visible
 from hindsight_ray.service.settle import changing
 from hindsight_ray.service.world import World
@@ -36,7 +39,8 @@ async def update(world: World, caller: Caller, command: Update) -> Receipt:
         done = await once.replayed(unit, caller, command.command_id, command, Receipt)
     if done is not None:
         return done
-    content, masked = _masked(command.content)
+    privacy = known_privacy(world, caller.tenant)
+    content, masked = _masked(command.content, privacy)
     vector = None
     if content is not None:
         vector = (await world.embedder.embed([content], "passage"))[0]
@@ -70,10 +74,11 @@ async def _may_update(unit: Unit, admitted: Admitted, command: Update) -> Memory
     return memory
 
 
-def _masked(content: str | None) -> tuple[str | None, int]:
+def _masked(content: str | None, privacy: Privacy) -> tuple[str | None, int]:
     if content is None:
         return None, 0
-    clean, count = redacted(content)
+    no_refused(privacy, "content", content)
+    clean, count = redacted(content, privacy)
     parts = split(clean)
     if len(parts) != 1:
         raise InvalidInput(

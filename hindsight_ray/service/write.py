@@ -26,6 +26,7 @@ from hindsight_ray.service.judging import Undecided, judged
 from hindsight_ray.service.keep import Prepared, commit_draft, keep, own_ids, prepare
 from hindsight_ray.service.offered import Inherited, inherited
 from hindsight_ray.service.outside import OUTSIDE, set_apart
+from hindsight_ray.service.privacy import known_privacy
 from hindsight_ray.service.settle import changing
 from hindsight_ray.service.world import World
 
@@ -66,7 +67,7 @@ async def _written(
         if isinstance(receipt, Undecided):
             return receipt
         await once.keep(unit, caller, command.command_id, command, receipt)
-    return _told(admitted, draft, receipt)
+    return _told(world, admitted, draft, receipt)
 
 
 async def _admitted_draft(
@@ -81,15 +82,15 @@ async def _admitted_draft(
         draft = draft.model_copy(update={"status": "quarantined"})
     done = await once.replayed(unit, caller, command.command_id, command, Receipt)
     if done is not None:
-        done = _told(admitted, draft, done)
+        done = _told(world, admitted, draft, done)
     return admitted, draft, done
 
 
-def _told(admitted: Admitted, draft: Draft, receipt: Receipt) -> Receipt:
+def _told(world: World, admitted: Admitted, draft: Draft, receipt: Receipt) -> Receipt:
     """The receipt as far as its caller may know it: without `read`, that it was stored."""
     if admitted.may_read(draft.audience, draft.labels):
         return receipt
-    parts = len(split(without_secrets(draft)[0].content))
+    parts = len(split(without_secrets(draft, known_privacy(world, draft.tenant))[0].content))
     return receipt.model_copy(update={"result": "stored", "ids": own_ids(draft, parts), "why": ""})
 
 

@@ -192,6 +192,8 @@ class ParkedUnit:
     def __getattr__(self, name: str) -> Any:
         if name == "step":
             return self.unit.step
+        if name == "privacy":  # says nothing of who may see what: it is no snapshot of that
+            return self.unit.privacy
         log = _ParkedLog(self, getattr(self.unit, name))
         setattr(self, name, log)
         return log

@@ -1,0 +1,183 @@
+"""Secrets and personal data: masked, refused or kept as a tenant says, before anything is kept."""
+
+import json
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from hindsight_ray.core.redaction import redacted
+from hindsight_ray.domain import commands as c
+from hindsight_ray.domain.base import build
+from hindsight_ray.domain.privacy import EVERYTHING
+from hindsight_ray.errors import AccessDenied, InvalidInput
+from tests.worlds import Staged, world
+
+PERSONAL = (
+    ("mail alice@example.com today", "alice@example.com"),
+    ("身份证 11010519491231002X 已核对", "11010519491231002X"),
+    ("身份证11010519491231002x", "11010519491231002x"),
+    ("手机13800138000，请回电", "13800138000"),
+    ("138-0013-8000 is her phone", "138-0013-8000"),
+    ("call +86 138 0013 8000", "138 0013 8000"),
+    ("office 010-62345678", "62345678"),
+    ("ring +1 (415) 555-2671 please", "555-2671"),
+    ("ring (415) 555-2671 please", "555-2671"),
+    ("ring 0049 30 901820", "901820"),
+    ("card 4111 1111 1111 1111, ok", "4111 1111 1111 1111"),
+    ("pay to DE89 3704 0044 0532 0130 00.", "0532 0130"),
+)
+PLAIN = (
+    "id-number 110105194912310021 has a wrong check",
+    "order 4111111111111112 is no card",
+    "at 2026-03-01T10:00:00 it took 1700000000 ms",
+    "build 20260301-123456 of 1.2.3.4",
+    "id 8f14e45f-ceea-467f-ab2c-1234567890ab",
+    "log in as user@host",
+    "the release 41 of 13900",
+)
+
+
+@pytest.mark.covers("privacy.personal")
+@pytest.mark.parametrize(("text", "secret"), PERSONAL)
+def test_personal_data_is_masked_where_it_is_asked_for(text: str, secret: str) -> None:
+    clean, count = redacted(text, EVERYTHING)
+    assert secret not in clean
+    assert count == 1
+    assert redacted(clean, EVERYTHING) == (clean, 0)
+    assert redacted(text) == (text, 0)
+
+
+@pytest.mark.covers("privacy.personal")
+@pytest.mark.parametrize("text", PLAIN)
+def test_numbers_that_only_look_like_personal_data_stay(text: str) -> None:
+    assert redacted(text, EVERYTHING) == (text, 0)
+
+
+def test_long_hostile_texts_are_read_in_linear_steps() -> None:
+    for piece in ("a.", "1 ", "+1", "DE89 ", "138-", "(415) ", "a@a.", "00", "é1"):
+        assert redacted(piece * (20_000 // len(piece)), EVERYTHING)[0]
+
+
+@pytest.fixture
+async def home(tmp_path: Path) -> AsyncGenerator[Staged]:
+    async with world(tmp_path) as staged:
+        yield staged
+
+
+async def _ask(home: Staged, token: str, kind: type[c.Command], **fields: Any) -> Any:
+    if "command_id" in kind.model_fields:
+        fields.setdefault("command_id", uuid4().hex)
+    return await home.ask(token, build(kind, fields))
+
+
+MAIL, TOKEN = "alice@example.com", "ghp_abcdefghijklmnopqrstuvwxyz"
+BOTH = f"tell {MAIL} of {TOKEN}"
+
+
+async def _everywhere(home: Staged, token: str) -> None:
+    """The text in every field by which text comes in."""
+    await _ask(home, token, c.Write, content=BOTH, topic="mail", steps=(f"1 {BOTH}",))
+    run = await _ask(home, token, c.StartRun, goal=f"goal {BOTH}", intent=BOTH)
+    tool = {"name": "mail", "status": "error", "error_text": BOTH, "error_type": "Bounced"}
+    event = {
+        "event_id": home.world.ids.event_id(), "run_id": run.run_id, "agent": "planner",
+        "incarnation": "i", "seq": 0, "timestamp": home.clock.now(), "kind": "tool",
+        "summary": f"sent {BOTH}", "tool": tool, "snapshot": {"last_user_input": BOTH},
+    }  # fmt: skip
+    for _ in range(2):  # again: it is the same event
+        await _ask(home, token, c.RecordEvents, run_id=run.run_id, events=(event,))
+    await _ask(
+        home, token, c.SetWorking, run_id=run.run_id, state={"goal": BOTH, "state": {"a": BOTH}}
+    )
+    await _ask(home, token, c.AssertOutcome, run_id=run.run_id, value=1.0, evaluator=BOTH)
+    await _ask(home, token, c.Note, text=BOTH)
+    await _ask(home, token, c.Search, query=f"who is {BOTH}?")
+    await _ask(home, token, c.CloseRun, run_id=run.run_id)
+    log = [{"messages": [{"role": "user", "content": f"I am {BOTH}"},
+                         {"role": "assistant", "content": f"Hello {BOTH}"}]}]  # fmt: skip
+    await _ask(home, await home.operator(), c.ImportRuns, format="openai-messages",
+               text=json.dumps(log), scope="user:alice")  # fmt: skip
+    await home.jobs.finish()
+
+
+def _bytes(home: Staged) -> bytes:
+    return b"".join(file.read_bytes() for file in home.path.rglob("*") if file.is_file())
+
+
+@pytest.mark.covers("privacy.everywhere")
+async def test_by_default_neither_a_secret_nor_personal_data_reaches_the_disk(
+    home: Staged,
+) -> None:
+    token = await home.ticket(agent="planner", user="alice", session="s")
+    await _everywhere(home, token)
+    assert MAIL.encode() not in _bytes(home)
+    assert TOKEN.encode() not in _bytes(home)
+    assert b"[redacted:email]" in _bytes(home)
+
+
+@pytest.mark.covers("privacy.tenant")
+async def test_a_tenant_may_keep_what_another_masks(home: Staged) -> None:
+    operator = await home.operator()
+    kept = await _ask(home, operator, c.SetPrivacy, personal="keep")
+    assert (kept.secrets, kept.personal) == ("mask", "keep")
+    token = await home.ticket(agent="planner", user="alice", session="s")
+    await _everywhere(home, token)
+    (hit,) = (await _ask(home, token, c.Search, query="tell of", types=("fact",))).hits
+    assert hit.memory.content == f"tell {MAIL} of [redacted:api-key]"
+    elsewhere = await home.ticket(user="alice", tenant="globex")
+    other = await _ask(home, elsewhere, c.Write, content=BOTH)
+    content = (await _ask(home, elsewhere, c.Get, memory_id=other.ids[0])).content
+    assert content == "tell [redacted:email] of [redacted:api-key]"
+
+
+@pytest.mark.covers("privacy.tenant")
+async def test_a_tenant_may_refuse_what_somebody_writes_and_mask_what_happened(
+    home: Staged,
+) -> None:
+    await _ask(home, await home.operator(), c.SetPrivacy, secrets="refuse", personal="refuse")
+    token = await home.ticket(agent="planner", user="alice", session="s")
+    kept = await _ask(home, token, c.Write, content="Alice likes tea")
+    refused: list[tuple[type[c.Command], dict[str, Any]]] = [
+        (c.Write, {"content": BOTH}),
+        (c.Update, {"memory_id": kept.ids[0], "content": f"Alice is {MAIL}"}),
+        (c.StartRun, {"goal": BOTH}),
+        (c.Note, {"text": TOKEN}),
+    ]
+    for kind, fields in refused:
+        with pytest.raises(InvalidInput) as told:
+            await _ask(home, token, kind, **fields)
+        assert MAIL not in str(told.value)
+        assert TOKEN not in str(told.value)
+    run = await _ask(home, token, c.StartRun, goal="Launch")
+    event = {
+        "event_id": home.world.ids.event_id(), "run_id": run.run_id, "agent": "planner",
+        "incarnation": "i", "seq": 0, "timestamp": home.clock.now(), "kind": "decision",
+        "summary": BOTH,
+    }  # fmt: skip
+    await _ask(home, token, c.RecordEvents, run_id=run.run_id, events=(event,))
+    read = await _ask(home, token, c.ReadRun, run_id=run.run_id)
+    assert read.events[0].summary == "tell [redacted:email] of [redacted:api-key]"
+    assert MAIL.encode() not in _bytes(home)
+
+
+@pytest.mark.covers("privacy.tenant")
+async def test_another_process_follows_once_it_has_met_the_change(
+    home: Staged, tmp_path: Path
+) -> None:
+    async with world(tmp_path, policy=None, clock=home.clock) as other:
+        token = await home.ticket(user="alice")
+        await _ask(other, token, c.Write, content="Alice likes tea")
+        await _ask(home, await home.operator(), c.SetPrivacy, personal="keep")
+        await _ask(other, token, c.Search, query="tea")
+        receipt = await _ask(other, token, c.Write, content=f"Alice is {MAIL}")
+        assert MAIL in (await _ask(other, token, c.Get, memory_id=receipt.ids[0])).content
+
+
+@pytest.mark.covers("privacy.tenant")
+async def test_only_who_administers_says_what_is_kept(home: Staged) -> None:
+    for token in (await home.ticket(user="alice"), await home.ticket(agent="curator")):
+        with pytest.raises(AccessDenied):
+            await _ask(home, token, c.SetPrivacy, personal="keep")
