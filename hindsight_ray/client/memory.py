@@ -12,7 +12,7 @@ from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.answer import Found
 from hindsight_ray.domain.base import build
 from hindsight_ray.domain.caller import Caller
-from hindsight_ray.domain.chat import Retried
+from hindsight_ray.domain.chat import Retried, Spent
 from hindsight_ray.domain.credit import Attribution, Credited
 from hindsight_ray.domain.erasure import Erased
 from hindsight_ray.domain.memory import Layer, MemoryType, RevisionNote, Scene, Status
@@ -127,6 +127,11 @@ class Memory(UpkeepCalls):
         """Take up again, oldest first, reviews that a model was to make and did not."""
         run_id = None if run is None else _run_id(run)
         return await self._ask(c.RetryReviews, run_id=run_id, limit=limit, list_only=list_only)
+
+    async def spending(self, run: RunLike | None = None, *, since: datetime | None = None) -> Spent:
+        """What asking models has cost: of a run, or of the tenant for who administers it."""
+        run_id = None if run is None else _run_id(run)
+        return await self._ask(c.ReadSpending, run_id=run_id, since=since)
 
     async def attribute(
         self,

@@ -274,6 +274,13 @@ class ReviewRun(Command):
     run_id: RunId
 
 
+class ReadSpending(Command):
+    """What asking models has cost: of a run, or of the tenant (who administers it)."""
+
+    run_id: RunId | None = None
+    since: Moment | None = None
+
+
 class RetryReviews(Command):
     """Take up again, oldest first, reviews that a model was to make and did not."""
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from hindsight_ray.domain import commands as c
-from hindsight_ray.domain.chat import Retried
+from hindsight_ray.domain.chat import Retried, Spent
 from hindsight_ray.domain.review import ReviewReport
 from hindsight_ray.domain.run import RunSummary, Trajectory
 from hindsight_ray.entry.cli import show
@@ -29,6 +29,7 @@ def add_to(app: typer.Typer) -> None:
         "import",
         epilog="Example: hindsight-ray import log.json --format openai-messages --tenant acme",
     )(imported)
+    command(app, "spent", epilog="Example: hindsight-ray spent --tenant acme")(spent)
     command(app, "review", epilog="Example: hindsight-ray review RUN --tenant acme")(reviewed)
 
 
@@ -89,6 +90,20 @@ async def reviewed(
         raise InvalidInput("`RUN` is needed, or `--retry` for the reviews that failed")
     report: ReviewReport = await ask(asked, c.ReviewRun, {"run_id": run_id})
     show.answer(asked.json, report, show.review(report))
+
+
+async def spent(
+    asked: Asked,
+    run_id: Annotated[str | None, typer.Argument(metavar="RUN", help="Of one run.")] = None,
+) -> None:
+    """Show what asking models has cost: of a run, or of the whole tenant."""
+    command = c.ReadSpending
+    found: Spent = (
+        await ask_as_operator(asked, command, {})
+        if run_id is None
+        else await ask(asked, command, {"run_id": run_id})
+    )
+    show.answer(asked.json, found, show.facts(found.model_dump(), "asking models has cost"))
 
 
 def _text_of(file: pathlib.Path) -> str:
