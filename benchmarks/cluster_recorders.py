@@ -49,11 +49,9 @@ def figures(data: pathlib.Path) -> list[dict[str, Any]]:
         with postgres.own_folder() as folder, tempfile.TemporaryDirectory() as home:
             server = postgres.start(folder)
             try:
-                dsn = new_database(server)
-                os.environ["HINDSIGHT_POSTGRES_DSN"] = dsn
-                return asyncio.run(
-                    _measured(pathlib.Path(home) / "home", dsn, new_database(server))
-                )
+                os.environ["HINDSIGHT_POSTGRES_DSN"] = new_database(server)
+                bare = new_database(server)
+                return asyncio.run(_measured(pathlib.Path(home) / "home", bare))
             finally:
                 os.environ.pop("HINDSIGHT_POSTGRES_DSN", None)
                 server.process.stop()
