@@ -10,7 +10,7 @@ from typing import Any
 
 from hindsight_ray.client import Memory
 from hindsight_ray.client.run import RunRecorder
-from hindsight_ray.core.attribution.environment import Restored, Script
+from hindsight_ray.core.attribution.environment import RecordedMemory, Restored, Script
 from hindsight_ray.domain.answer import Found
 from hindsight_ray.domain.event import Event
 
@@ -49,6 +49,9 @@ class Kitchen:
         assert event.kind == "decision"
         assert policy == "baseline"
         return "season well"
+
+    def decided(self, state: Any, event: Event, seed: int, memory: RecordedMemory) -> str:
+        return advised([text for _, text in memory.offered(event.event_id)])
 
     def continue_(self, state: Any, seed: int, script: Script) -> float:
         choices = list(state)

@@ -218,6 +218,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "credit.spectrum": _R("comparable runs rank decisions and weigh memories", _CREDIT),
     "credit.workers": _R("credit is the same for any number of workers, whoever dies", _CREDIT),
     "credit.feedback": _R("over sessions harmful memories sink and useful ones rise", _CREDIT),
+    "credit.decision": _R("memories are credited for one decision, without an outcome", _CREDIT),
     "credit.utility": _R("opinion and structure move no memory's utility", _CREDIT),
     # Looking after the policy
     "policy.who": _R("`policy who` lists every kind of caller that sees a scope, and why", "G6"),

@@ -7,6 +7,7 @@ from typing import Any
 from hindsight_ray.adapters.tasks.kept import KeptHere, KeptInFolder
 from hindsight_ray.adapters.tasks.local import LocalTasks
 from hindsight_ray.client.calls import Calls
+from hindsight_ray.core.attribution.decided import one_decision
 from hindsight_ray.core.attribution.draws import draws_of
 from hindsight_ray.core.attribution.environment import Environment
 from hindsight_ray.core.attribution.players import PlayerKind
@@ -31,6 +32,7 @@ async def by_replay(
     budget: int = BUDGET,
     seed: int = 0,
     among: Iterable[str] | None = None,
+    decision: str | None = None,
     cache: str | Path | None = None,
     workers: TaskRunner | None = None,
     submit: bool = True,
@@ -40,6 +42,9 @@ async def by_replay(
     `policy` re-decides what is not as recorded; `among` shortlists decisions by event id; `cache`
     is a folder that keeps replays, so that a killed attribution goes on where it was. Replays are
     tasks of the cluster that the client is connected to, or run here.
+
+    With `decision`, an event id, the memories offered to it play for whether it stayed as it was;
+    that says nothing of the run's outcome and is not kept.
     """
     if environment is None:
         raise InvalidInput(
@@ -52,9 +57,15 @@ async def by_replay(
             " decisions, agents and memories",
             field="method",
         )
+    if decision is not None and players != "memories":
+        raise InvalidInput("`decision` is for `players` 'memories' alone", field="decision")
     if budget < 1:
         raise InvalidInput(f"`budget` {budget} allows no replay", field="budget")
     record: c.ReplayRecord = await calls.ask(c.ReadForReplay(run_id=_checked(run_id)))
+    trajectory = record.trajectory
+    if decision is not None:
+        environment, trajectory = one_decision(environment, trajectory, decision)
+        among, submit = (decision,), False
     question = Question(
         method=method,
         players=players,
@@ -62,6 +73,7 @@ async def by_replay(
         budget=budget,
         seed=seed,
         among=None if among is None else frozenset(among),
+        whether_decided=decision is not None,
     )
     lab = Laboratory(
         environment=environment,
@@ -70,7 +82,7 @@ async def by_replay(
         draws=draws_of(seed),
     )
     texts = {memory.ref: memory.content for memory in record.memories}
-    found = await replayed(record.trajectory, texts, question, lab)
+    found = await replayed(trajectory, texts, question, lab)
     if submit and found.outcome is not None:
         await calls.ask(c.SubmitCredits(run_id=_checked(run_id), attribution=found))
     return found

@@ -60,11 +60,13 @@ class Question:
     seed: int = 0
     rule: SamplingRule = field(default_factory=SamplingRule)
     among: frozenset[str] | None = None
+    whether_decided: bool = False  # the value is whether a decision stayed, not the run's outcome
 
     @property
     def name(self) -> str:
         """The method as credits name it."""
-        return self.method + _NAMES[self.players]
+        told = self.method + _NAMES[self.players]
+        return f"{told} in a decision" if self.whether_decided else told
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,8 @@ async def replayed(
     if outcome is None:
         return _abstained(base, "no outcome of this run is known")
     led = may_have_led(trajectory)
+    if question.whether_decided:
+        led = tuple(event for event in trajectory.events if event.kind == "decision")
     among = question.among
     decisions = tuple(one for one in led if among is None or one.event_id in among)
     case = _Case(trajectory, decisions, offers_of(trajectory.events, texts), question, lab)

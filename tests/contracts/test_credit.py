@@ -184,6 +184,30 @@ async def test_labels_are_the_records_own_and_no_text_of_a_memory_is_kept_in_cre
     assert BAD not in answer.credited.model_dump_json()  # as it is kept
 
 
+@pytest.mark.covers("credit.decision")
+async def test_the_memories_behind_one_decision_are_told_without_an_outcome(
+    kitchen: Client,
+) -> None:
+    cook, operator = await people(kitchen)
+    for content in ("season the stew: hum a tune", BAD):
+        await cook.write(content, scope="user:alice", type="preference")
+    run_id, found = await cooked(cook)
+    given = await environment(operator, run_id)
+    decisions = [event.event_id for event in given.events if event.kind == "decision"]
+    played = {"method": "shapley", "players": "memories", "environment": given}
+    told = await operator.attribute(run_id, **played, decision=decisions[0])
+    assert {c.target.id: (c.value, c.method) for c in told.credits} == {
+        found.ids[0]: (1.0, "shapley of memories in a decision"),
+        found.ids[1]: (0.0, "shapley of memories in a decision"),
+    }
+    assert await operator.credits(run_id) == ()
+    unmoved = await operator.attribute(run_id, **played, decision=decisions[1])
+    assert unmoved.abstained is not None  # nothing was offered to it
+    for wrong in ({"decision": run_id}, {"decision": decisions[0], "players": "agents"}):
+        with pytest.raises(InvalidInput, match="decision"):
+            await operator.attribute(run_id, **{**played, **wrong})
+
+
 async def test_a_replay_without_its_environment_or_of_unknown_kind_is_refused(
     kitchen: Client,
 ) -> None:
