@@ -60,6 +60,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "G1.prompts": _R("what a model says asks of a reader whatever it was shown asked", "G1"),
     "G1.tenants": _R("nothing crosses from one tenant to another", "G1"),
     "G1.audit": _R("the audit tells metadata, never text", "G1"),
+    "G1.two_worlds": _R("whatever A is answered is byte-equal whatever B wrote", "G1"),
     "G1.oracle": _R("everybody sees exactly what a plain model of the rules says", "G1"),
     "G1.leakcheck": _R("no verb, tool or command tells a stranger what was planted", "G1"),
     # G2 revocation is linearizable
