@@ -8,17 +8,19 @@ next round. So a slow judge blocks nobody, and no edit is lost. After the last r
 A pair is shown to a model only after the writer was admitted and may read both of its statements.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from hindsight_ray.core.opinion import Key, Opinion, Opinions, Pair
 from hindsight_ray.core.shapes import JudgeAnswer
+from hindsight_ray.core.tokens import tokens_at_most
 from hindsight_ray.errors import Busy, ModelFailed
-from hindsight_ray.service.asking import Asking, ask, prompt_for
+from hindsight_ray.service.asking import Asking, ask, prompt_for, system_of
 from hindsight_ray.service.world import World
 
 R = TypeVar("R")
+_REPEATED_TOKENS = 300  # room for being asked again
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +57,8 @@ async def _opinions(world: World, undecided: Undecided) -> Mapping[Key, Opinion]
     """One question for all pairs. Whatever it does not answer, rules decide."""
     prompt = prompt_for(world, "judge")
     assert prompt is not None  # noqa: S101 - nobody is undecided without one
-    told = "\n\n".join(
-        f"p{n}\nkept: {pair.kept.content}\nnew: {pair.new}"
-        for n, pair in enumerate(undecided.pairs, 1)
-    )
+    room = world.settings.prompt_tokens_max - tokens_at_most(system_of(prompt)) - _REPEATED_TOKENS
+    told, asked = _told(undecided.pairs, room)
     unasked = Opinion("different", failed="the judge said nothing of it", by=prompt.mark)
     found: dict[Key, Opinion] = {pair.key: unasked for pair in undecided.pairs}
     try:
@@ -66,9 +66,21 @@ async def _opinions(world: World, undecided: Undecided) -> Mapping[Key, Opinion]
     except ModelFailed as failed:
         why = f"the judge failed ({failed.details.get('failure')}), so rules decided"
         return {name: Opinion("different", failed=why, by=prompt.mark) for name in found}
-    names = {f"p{n}": pair.key for n, pair in enumerate(undecided.pairs, 1)}
+    names = {f"p{n}": pair.key for n, pair in enumerate(asked, 1)}
     for said in answer.value.pairs:
         name = names.get(said.pair.strip().casefold())
         if name is not None:
             found[name] = Opinion(said.relation, said.contradicted, said.reason, by=prompt.mark)
     return found
+
+
+def _told(pairs: Sequence[Pair], tokens: int) -> tuple[str, Sequence[Pair]]:
+    """The pairs as they are put to the judge, as many as the prompt has room for."""
+    told: list[str] = []
+    for n, pair in enumerate(pairs, 1):
+        text = f"p{n}\nkept: {pair.kept.content}\nnew: {pair.new}"
+        tokens -= tokens_at_most(text) + 2
+        if tokens < 0:
+            break
+        told.append(text)
+    return "\n\n".join(told), pairs[: len(told)]

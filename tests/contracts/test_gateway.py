@@ -5,10 +5,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from hindsight_ray.actors.models import Models
 from hindsight_ray.adapters.models.gateway import LiteLLMChat
+from hindsight_ray.adapters.models.hashed import HashedEmbedder
 from hindsight_ray.domain.chat import Question
 from hindsight_ray.domain.settings import Settings
-from hindsight_ray.errors import ModelFailed
+from hindsight_ray.errors import ModelFailed, Unavailable
 from tests.servers.scripted_model import Answer, ScriptedModel, scripted_model
 
 SCHEMA = '{"type":"object","properties":{"x":{"type":"integer"}}}'
@@ -232,3 +234,15 @@ async def test_no_providers_key_goes_to_a_server_of_ones_own(
     await gateway(model).say(question())
     await gateway(model, chat_key_variable="OWN_KEY").say(question())
     assert model.keys == ["Bearer none", "Bearer mine"]
+
+
+async def test_the_models_process_asks_for_every_other_and_says_if_it_has_no_model(
+    model: ScriptedModel,
+) -> None:
+    async def embedder() -> HashedEmbedder:
+        return HashedEmbedder()
+
+    model.script('{"x": 6}')
+    assert (await Models(embedder, lambda: gateway(model)).say(question())).text == '{"x": 6}'
+    with pytest.raises(Unavailable):
+        await Models(embedder, lambda: None).say(question())

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from hindsight_ray.adapters.models.gateway import LiteLLMChat
+from hindsight_ray.core.tokens import tokens_at_most
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.receipt import Receipt
@@ -198,3 +199,28 @@ async def test_writes_at_once_that_are_all_judged_all_succeed(
         return_exceptions=True,
     )
     assert [one.result for one in done if isinstance(one, Receipt)] == ["stored"] * 4
+
+
+@pytest.mark.covers("model.prompt")
+async def test_a_long_text_of_many_parts_makes_no_long_prompt(
+    home: Staged, model: ScriptedModel
+) -> None:
+    alice = await home.caller(user="alice")
+    model.script("{}")
+    for n in range(6):
+        await wrote(
+            home, alice, f"上线安排第{n}条：每周五下午发布，发布前检查磁盘空间。" * 4, f"w{n}"
+        )
+    model.script("{}")
+    text = "".join(f"第{n}点，发布窗口改到周一上午，由值班同事负责确认并通知。" for n in range(90))
+    receipt = await wrote(home, alice, text, "long")
+    assert len(receipt.ids) > 5
+    for one in model.asked:
+        sent = "".join(
+            part if isinstance(part, str) else part["text"]
+            for message in one["messages"]
+            for part in (
+                [message["content"]] if isinstance(message["content"], str) else message["content"]
+            )
+        )
+        assert tokens_at_most(sent) <= home.world.settings.prompt_tokens_max
