@@ -15,6 +15,7 @@ from hindsight_ray.adapters.background import BackgroundJobs
 from hindsight_ray.adapters.erasing import SqlErasing
 from hindsight_ray.adapters.ledger.sql import SqlLedger
 from hindsight_ray.adapters.ledger.sql.audit import Chains
+from hindsight_ray.adapters.ledger.sql.postgres import Server
 from hindsight_ray.adapters.models.hashed import HashedEmbedder
 from hindsight_ray.adapters.policy.audit_key import AuditKey
 from hindsight_ray.adapters.policy.casbin import CasbinPolicies
@@ -133,11 +134,13 @@ async def world(
     store: MemoryStore | None = None,
     wrap: Callable[[Ledger], Ledger] = _as_it_is,
     chat: ChatModel | None = None,
+    database: Server | None = None,
 ) -> AsyncGenerator[Staged]:
     """A home in `path`, opened; several at once may share it. Background jobs are awaited.
 
     `policy` is the name of a shipped profile or a policy's text; None leaves what is there. `store`
-    is closed with the world. `wrap` puts something around the ledger.
+    is closed with the world. `wrap` puts something around the ledger, which is in the `database` of
+    a server if one is given.
     """
     embedder = embedder or HashedEmbedder()
     store = store or EmbeddedStore(embedder.space.model)
@@ -145,7 +148,7 @@ async def world(
     path.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - a test's own folder, once
     create_operator_key(path)
     ledger = await SqlLedger.open(
-        path / "hindsight.sqlite3",
+        database or path / "hindsight.sqlite3",
         lock_wait_s=chosen.lock_wait_s,
         chains=Chains("home", AuditKey(path)),
         store_apart=not store.shares_ledger,
