@@ -27,7 +27,7 @@ from hindsight_ray.domain.commands import Search
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.memory import Memory, Source
 from hindsight_ray.domain.rows import EmbeddingSpace
-from hindsight_ray.ports import Purpose, Vector
+from hindsight_ray.ports import Embedder, Purpose, Vector
 from hindsight_ray.service.search import search
 from tests.worlds import START, Staged, world
 
@@ -75,7 +75,7 @@ async def _search(size: int) -> dict[str, Any]:
     embedder = _Drawn()
     with tempfile.TemporaryDirectory() as folder:
         async with world(pathlib.Path(folder) / "home", embedder=embedder) as home:
-            await _fill(home, embedder, drawn, size)
+            await fill(home, embedder, drawn, size)
             questions = [_text(drawn, 6) for _ in range(_QUESTIONS)]
             asked = await embedder.embed(questions, "query")
             matrix = np.random.default_rng(0).standard_normal((size, _DIMENSION), np.float32)
@@ -93,7 +93,8 @@ async def _search(size: int) -> dict[str, Any]:
     }
 
 
-async def _fill(home: Staged, embedder: _Drawn, drawn: random.Random, size: int) -> None:
+async def fill(home: Staged, embedder: Embedder, drawn: random.Random, size: int) -> None:
+    """Put `size` memories of random words into one scope, those of another size besides."""
     source = Source.model_validate({"kind": "agent", "weight": 0.6, "agent": "planner"})
     for start in range(0, size, 1_000):
         async with home.world.ledger.writing() as unit:
@@ -101,7 +102,7 @@ async def _fill(home: Staged, embedder: _Drawn, drawn: random.Random, size: int)
             for number in range(start, min(size, start + 1_000)):
                 memory = Memory.model_validate(
                     {
-                        "id": MemoryUuid(derived_uuid("benchmark", number)),
+                        "id": MemoryUuid(derived_uuid("benchmark", size, number)),
                         "revision": 1,
                         "tenant": "acme",
                         "scope": "agent:planner",

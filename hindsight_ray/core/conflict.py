@@ -65,6 +65,15 @@ _NUMBER_WORDS = {word: str(number) for number, word in enumerate(_COUNTED)} | {
 }
 _HAN_NUMBERS = frozenset("零〇一二三四五六七八九十百千万萬亿億两兩")
 
+# Words that say that a thing has a value, and nothing about which.
+_SAYING = _set(
+    "is are was were be been has have had its their this that it as for to of in on at by with and "
+    "will use uses used using choose chose chosen pick picked set sets "
+    "call called name named make made go goes went now currently today always prefer prefers "
+    "preferred want wants like likes 用 使 设 設 置 定 选 選 由 成 把 被 要 想 喜 欢 歡 使用"
+)
+_MAY_DIFFER = frozenset({"always"})
+
 _TOKEN = re.compile(
     r"[^\W_]+(?:['\u2019][^\W_]+)*(?:[-_./:@][^\W_]+)*"  # words, n't, codes, numbers with points
 )
@@ -129,6 +138,26 @@ def same_particulars(new: Reading, kept: Reading) -> bool:
     return not _particulars_differ(new, kept) and not _opposite(new, kept)
 
 
+def same_value(new: Reading, kept: Reading, topic: str) -> bool:
+    """Whether two statements give one topic, which has one value at a time, the same value.
+
+    They do if the same words in the same order are left without the topic's own and those that
+    only say that there is a value; numbers, signs, negations and conditions agree besides.
+    """
+    if new.symbols != kept.symbols or new.negations != kept.negations:
+        return False
+    if new.conditions - _MAY_DIFFER != kept.conditions - _MAY_DIFFER:
+        return False
+    own = {*read(topic.replace("_", " ")).stems, *map(stem, _SAYING)}
+    value = [word for word in new.stems if word not in own]
+    return bool(value) and value == [word for word in kept.stems if word not in own]
+
+
+def negated(new: Reading, kept: Reading) -> bool:
+    """Whether of two opposites one denies the other, rather than that opposed words part them."""
+    return (new.negations + kept.negations) % 2 == 1
+
+
 def distinguishing(new: Reading, kept: Reading) -> tuple[str, ...]:
     """What sets the new statement apart from the kept one, as tags: at most four, in order."""
     known = set(kept.words)
@@ -150,13 +179,20 @@ class Ruling:
 
 
 def rule_on_topic(
-    weight: float, user: str | None, kept: Memory, now: datetime, window_s: float
+    weight: float,
+    user: str | None,
+    kept: Memory,
+    now: datetime,
+    window_s: float,
+    *,
+    what: str | None = None,
 ) -> Ruling:
     """Another value for a topic that allows one. Within the window and for one user both wait
     for a person; else the heavier source stays, then the newer."""
     age_s = (now - kept.updated_at).total_seconds()
     if user is not None and user == kept.source.user and age_s < window_s:
-        why = f"topic {kept.topic!r} was given two values for one user within {window_s:g} s"
+        named = what or f"topic {kept.topic!r}"
+        why = f"{named} was given two values for one user within {window_s:g} s"
         return Ruling("both pending", why)
     return rule_on_weight(weight, kept)
 

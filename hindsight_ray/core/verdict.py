@@ -15,9 +15,11 @@ from hindsight_ray.core.conflict import (
     Reading,
     distinguishing,
     likeness,
+    negated,
     read,
     rule_on_topic,
     rule_on_weight,
+    same_value,
 )
 from hindsight_ray.core.opinion import Opinion, Opinions, Pair, believed
 from hindsight_ray.domain.draft import Draft
@@ -109,7 +111,7 @@ def _among_near(
         if like == "fuller" and equal and draft.source.weight >= kept.memory.source.weight:
             return _merged(draft, kept.memory, content)
         if like == "opposite":
-            verdict = _opposed(draft, new, kept.memory, verdict, equal=equal)
+            verdict = _opposed(draft, new, kept.memory, verdict, terms, equal=equal)
         elif kept.similarity >= terms.space.merge_at:
             verdict = _by_judge(draft, Pair(content, kept.memory), like, verdict, terms)
             if verdict.duplicate_of is not None or verdict.merged is not None:
@@ -210,12 +212,27 @@ def _merged(draft: Draft, kept: Memory, content: str) -> Verdict:
     return Verdict(merged=merged, new_text=True, why=f"it says the same as {kept.id}, more fully")
 
 
-def _opposed(draft: Draft, new: Reading, kept: Memory, verdict: Verdict, *, equal: bool) -> Verdict:
-    """The same words, turned. The heavier source stays; between equal ones rules cannot tell, and
-    both stay, dated and tagged."""
+def _opposed(
+    draft: Draft, new: Reading, kept: Memory, verdict: Verdict, terms: Terms, *, equal: bool
+) -> Verdict:
+    """The same words, turned. Where one denies the other they are two values for one thing; where
+    opposed words part them both may hold, and of equal weight both stay, dated and tagged."""
     ruling = rule_on_weight(draft.source.weight, kept)
     if ruling.verdict == "new pending":
         return replace(verdict, pending=True, why=f"it contradicts {kept.id}, and {ruling.why}")
+    if equal and negated(new, read(kept.content)) and kept.status == "active":
+        ruling = rule_on_topic(
+            draft.source.weight,
+            draft.source.user,
+            kept,
+            terms.now,
+            terms.window_s,
+            what="the statement",
+        )
+        if ruling.verdict == "both pending":
+            aside = (*verdict.set_aside, kept)
+            return replace(verdict, pending=True, outdated=(), set_aside=aside, why=ruling.why)
+        return replace(verdict, outdated=(*verdict.outdated, kept), why=ruling.why)
     if draft.source.weight > kept.source.weight and equal:
         return replace(verdict, outdated=(*verdict.outdated, kept), why=ruling.why)
     return _tagged(draft, new, kept, verdict)
@@ -237,7 +254,9 @@ def _on_topic(
         if not equal_readers(draft, kept) or not _may_conflict(kept, draft):
             continue
         value = read(kept.content)
-        if value.words == new.words and value.symbols == new.symbols:
+        if same_value(new, value, kept.topic or "") or (
+            value.words == new.words and value.symbols == new.symbols
+        ):
             if kept.status == "active" and kept.steps == draft.steps:
                 return _duplicate(draft, kept, equal=True)
             continue

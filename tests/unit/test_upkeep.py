@@ -193,6 +193,22 @@ async def test_saying_one_of_two_contested_values_again_settles_nothing(
     assert len(await _pending(home, alice)) == 2
 
 
+@pytest.mark.covers("write.conflict")
+async def test_a_denial_outdates_what_it_denies_and_a_rewording_of_a_value_does_not(
+    home: Staged, alice: Caller
+) -> None:
+    first = await _wrote(home, alice, "You may deploy on Friday")
+    owner = await _wrote(home, alice, "The owner of job 3 is Farid", topic="job 3 owner")
+    home.clock.advance(days=2)
+    denied = await _wrote(home, alice, "You may not deploy on Friday")
+    assert denied.result == "superseded"
+    assert (await _get(home, alice, first.ids[0])).superseded_by == denied.ids[0]
+    again = await _wrote(home, alice, "For job 3, Farid was chosen as owner", topic="job 3 owner")
+    assert (again.result, again.ids) == ("duplicate", owner.ids)
+    other = await _wrote(home, alice, "For job 3, Dana was chosen as owner", topic="job 3 owner")
+    assert other.result == "superseded"
+
+
 @pytest.mark.covers("people.samples")
 async def test_a_sample_is_of_what_its_drawer_may_review_and_verdicts_add_up(
     home: Staged, alice: Caller
