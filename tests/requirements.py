@@ -75,6 +75,8 @@ REQUIREMENTS: dict[str, Requirement] = {
     "G2.history": _R("no read begun after a revoke returned shows what was revoked", "G2"),
     "G2.frozen": _R("a frozen broker holds up no revoke and answers nothing stale", "G2"),
     "G2.killed": _R("a revoke survives the end of the authority in the middle of it", "G2"),
+    "G2.history": _R("a recorded history of readers and revokers is one a single policy gives", "G2"),
+    "G2.decided_again": _R("a change decided before a revoke is decided again as it commits", "G2"),
     # G3 nothing acknowledged is lost, nothing is doubled
     "G3.commands": _R("a repeated command has one effect and is answered by its receipt", "G3"),
     "G3.reused": _R("a command id used again with another payload is refused", "G3"),
@@ -124,6 +126,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     "record.window": _R("a full window is summarised; it is bounded and counts its notes", _WORK),
     "review.triggers": _R("reviews start at a run's end and where something went wrong", _WORK),
+    "review.wishes": _R("what a user says outright for good is kept as a preference", _WORK),
     "review.rules": _R("the rule reviewer claims only what the structure proves", _WORK),
     "model.gateway": _R("a model is asked within bounds of time, attempts and money", _MODEL),
     "model.answers": _R("what a model answers is repaired, or fails under a name", _MODEL),
