@@ -75,7 +75,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     "G2.history": _R("no read begun after a revoke returned shows what was revoked", "G2"),
     "G2.frozen": _R("a frozen broker holds up no revoke and answers nothing stale", "G2"),
     "G2.killed": _R("a revoke survives the end of the authority in the middle of it", "G2"),
-    "G2.history": _R("a recorded history of readers and revokers is one a single policy gives", "G2"),
     "G2.decided_again": _R("a change decided before a revoke is decided again as it commits", "G2"),
     # G3 nothing acknowledged is lost, nothing is doubled
     "G3.commands": _R("a repeated command has one effect and is answered by its receipt", "G3"),
