@@ -102,7 +102,7 @@ def _finding_draft(job: Distilling, finding: Finding) -> Draft:
     agent = finding.agent if own is not None and own == agent_scope(finding.agent or "") else None
     draft = _draft(
         job,
-        _named(0, finding.prompt, f"{finding.type} {finding.content}"),
+        _named(None, finding.prompt, f"{finding.type} {finding.content}"),
         scope=own or run.scope,
         sharing=sharing,
         agent=agent,
@@ -125,12 +125,14 @@ def _finding_draft(job: Distilling, finding: Finding) -> Draft:
     return Draft.model_validate(dict(draft) | changes)
 
 
-def _named(number: int, prompt: str, text: str) -> str:
-    """A draft's place in its review: of rules its number, of a model's answer what it says.
+def _named(number: int | None, prompt: str, text: str) -> str:
+    """A draft's place in its review: a number for what rules teach, else what it says.
 
     So a model's second review of the same trajectory never takes the place of the rules' first.
     """
-    return str(number) if not prompt else f"m{digest([prompt, text])[:16]}"
+    if number is not None and not prompt:
+        return str(number)
+    return f"{'m' if prompt else 'f'}{digest([prompt, text])[:16]}"
 
 
 def _episode_draft(job: Distilling) -> Draft:

@@ -147,6 +147,6 @@ def combined(filled: Filling, ruled: Review, reviewer: str) -> Review:
         changes["path"] = shortened(" ".join(filled.path), SUMMARY_CHARACTERS_MAX)
     room = max(0, 2 * LESSONS_MAX - len(ruled.lessons))
     changes["lessons"] = (*ruled.lessons, *filled.lessons[:room])
-    changes["findings"] = tuple(filled.findings[:LESSONS_MAX])
+    changes["findings"] = (*ruled.findings, *filled.findings[:LESSONS_MAX])
     changes["reviewer"] = reviewer
     return ruled.model_copy(update=changes)
