@@ -2,15 +2,15 @@
 
 import os
 
+from hindsight_ray.adapters.stores.weaviate import probe
 from hindsight_ray.adapters.stores.weaviate.connection import Server
 from hindsight_ray.adapters.stores.weaviate.store import WeaviateStore
 from hindsight_ray.domain.rows import EmbeddingSpace
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import InvalidSettings
-from hindsight_ray.ports import MemoryStore
 
 
-def store(settings: Settings, space: EmbeddingSpace) -> MemoryStore:
+def store(settings: Settings, space: EmbeddingSpace) -> WeaviateStore:
     """The store; it connects when it is first used.
 
     Raises `InvalidSettings` if the environment variable of the key is not set.
@@ -24,3 +24,13 @@ def store(settings: Settings, space: EmbeddingSpace) -> MemoryStore:
         )
     server = Server(settings.weaviate_url, settings.weaviate_grpc_port, name, key)
     return WeaviateStore(server, space, hot_places=settings.weaviate_hot_tenants)
+
+
+async def missed(settings: Settings, space: EmbeddingSpace) -> tuple[int, int]:
+    """(objects not found right after their put, objects put), in a place of the probe's own."""
+    probed = store(settings, space)
+    try:
+        await probed.check()
+        return await probe.missed(probed, space.dimension), probe.PROBES
+    finally:
+        await probed.close()

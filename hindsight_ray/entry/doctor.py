@@ -3,6 +3,7 @@
 Each finding answers for one thing that has to be right, and names the next step where it is not.
 """
 
+import importlib
 import platform
 import shutil
 import stat
@@ -16,6 +17,7 @@ from typing import Literal
 from hindsight_ray.adapters.home import Home, deployment_address
 from hindsight_ray.adapters.policy.tickets import KEY_FILE, load_signer
 from hindsight_ray.compose.embedded import world_of_home
+from hindsight_ray.compose.space import embedder_of
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import HindsightError
 from hindsight_ray.service.world import World
@@ -108,16 +110,38 @@ def _settings(folder: Path) -> tuple[Finding, Settings | None]:
 
 
 async def _inside(folder: Path, settings: Settings) -> Sequence[Finding]:
-    """What only an open ledger can tell."""
+    """What only an open ledger can tell, and a memory store elsewhere before it."""
+    store = await _store(settings)
+    if any(one.state == "fault" for one in store):
+        return store
     try:
         with Home.embedded(folder) as home:
             opened = await world_of_home(home.path, settings)
             try:
-                return [await _ledger(opened.world), await _embedding(opened.world)]
+                return [*store, await _ledger(opened.world), await _embedding(opened.world)]
             finally:
                 await opened.close()
     except HindsightError as error:
         return [Finding("ledger", "fault", error.message, "restore the home from a backup")]
+
+
+async def _store(settings: Settings) -> Sequence[Finding]:
+    """The memory store, if it is elsewhere. Keywords are the ledger's, whatever a server does."""
+    if settings.store == Settings().store:
+        return ()
+    weaviate = importlib.import_module("hindsight_ray.compose.weaviate")
+    try:
+        missed, put = await weaviate.missed(settings, embedder_of(settings).space)
+    except HindsightError as error:
+        step = 'start it, or open the home with `store="embedded"`: the ledger has every vector'
+        return (Finding("memory store", "fault", error.message, step),)
+    seen = (
+        f"Weaviate at {settings.weaviate_url} finds what it acknowledged, {put - missed} of {put}"
+    )
+    if missed:
+        step = "start the server with `ASYNC_INDEXING=false`"
+        return (Finding("memory store", "fault", seen, step),)
+    return (Finding("memory store", "ok", seen),)
 
 
 async def _ledger(world: World) -> Finding:

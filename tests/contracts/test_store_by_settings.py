@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import hindsight_ray as hr
+from hindsight_ray.entry.doctor import examine
 from hindsight_ray.errors import InvalidSettings, Unavailable
 from tests.servers.process import free_ports
 from tests.servers.weaviate import Weaviate
@@ -68,3 +69,20 @@ async def test_a_key_that_is_not_set_and_a_server_that_is_away_are_named_at_once
     with pytest.raises(Unavailable, match=f"127.0.0.1:{port}"):
         async with hr.open(tmp_path / "home", **named(away, weaviate_api_key_env="")):
             pass
+
+
+@pytest.mark.covers("cli.doctor", "store.server")
+async def test_the_doctor_says_how_the_store_stands(
+    tmp_path: Path, weaviate_server: Weaviate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(KEY, weaviate_server.api_key)
+    async with hr.open(tmp_path / "home", **named(weaviate_server)):
+        pass
+    (store,) = [one for one in await examine(tmp_path / "home") if one.what == "memory store"]
+    assert (store.state, store.next_step) == ("ok", "")
+    assert "40 of 40" in store.seen
+    monkeypatch.setenv(KEY, "wrong")
+    (store,) = [one for one in await examine(tmp_path / "home") if one.what == "memory store"]
+    assert store.state == "fault"
+    assert f"set `${KEY}`" in store.seen
+    assert "embedded" in store.next_step

@@ -112,7 +112,7 @@ class WeaviateStore:
             return ()
         asked = limit + _SPARE
         while True:
-            found = await self._candidates(place, row_filter, vector, asked)
+            found = await self.candidates(place, row_filter, vector, asked)
             if found is None:
                 _log.warning("place %s is not there: its tenant is compared row by row", place)
                 return (await unit.memories.nearest_of(row_filter, vector, None))[:limit]
@@ -217,7 +217,7 @@ class WeaviateStore:
         if not np.isfinite(vector).all() or not vector.any():
             raise InvalidVector("`vector` is zero, or holds NaN or infinity")
 
-    async def _candidates(
+    async def candidates(
         self, place: str, row_filter: RowFilter, vector: Vector, asked: int
     ) -> tuple[dict[str, None], bool] | None:
         """Ids of the nearest objects' memories, and whether there may be more; None: no place."""
