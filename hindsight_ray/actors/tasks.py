@@ -1,6 +1,7 @@
 """Independent jobs as Ray tasks: sent in chunks, few at a time, results in the order of inputs."""
 
 import asyncio
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -30,7 +31,7 @@ class RayTasks:
     ) -> Sequence[T]:
         if not inputs:
             return []
-        workers = self._workers or max(1, int(_ray.cluster_resources().get("CPU", 1)))
+        workers = self._workers or _processors()
         size = chunk_size(len(inputs), workers)
         sent = _ray.put(job)
         room = asyncio.Semaphore(workers)
@@ -51,6 +52,13 @@ class RayTasks:
         except ExceptionGroup as failed:  # the others were cancelled on account of the first
             raise failed.exceptions[0] from None
         return [results[at] for at in range(len(inputs))]
+
+
+def _processors() -> int:
+    """How many chunks can make progress at a time: a local cluster claims more than it has."""
+    claimed = int(_ray.cluster_resources().get("CPU", 1))
+    nodes = sum(bool(node["Alive"]) for node in _ray.nodes())
+    return max(1, min(claimed, nodes * (os.cpu_count() or 1)))
 
 
 @_ray.remote(num_cpus=1, max_retries=3, retry_exceptions=False)
