@@ -7,7 +7,7 @@ signature, no commit of their own. An entry that cannot be written undoes what i
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import Executable, Table, bindparam, select
 from sqlalchemy.engine import Connection, RowMapping
 
 from hindsight_ray.adapters.ledger.sql import dialect
@@ -112,25 +112,26 @@ class SqlAudit:
         return sealer is not None and sealer.good(seal)
 
 
-def _put_head(connection: Connection, tenant: str, head: Head) -> None:
-    put = dialect.upsert(audit_heads)
-    connection.execute(
-        put.on_conflict_do_update(
-            index_elements=["tenant", "writer"],
-            set_={"place": put.excluded["place"], "hash": put.excluded["hash"]},
-        ),
-        {"tenant": tenant, "writer": head.writer, "place": head.place, "hash": head.hash},
+def _upsert(table: Table, keys: tuple[str, ...], values: tuple[str, ...]) -> Executable:
+    """Made once: building a statement costs more than running it."""
+    put = dialect.upsert(table)
+    return put.on_conflict_do_update(
+        index_elements=list(keys), set_={name: put.excluded[name] for name in values}
     )
+
+
+_PUT_HEAD = _upsert(audit_heads, ("tenant", "writer"), ("place", "hash"))
+_PUT_SEAL = _upsert(audit_seals, ("tenant",), ("record",))
+
+
+def _put_head(connection: Connection, tenant: str, head: Head) -> None:
+    row = {"tenant": tenant, "writer": head.writer, "place": head.place, "hash": head.hash}
+    connection.execute(_PUT_HEAD, row)
 
 
 def _put_seal(connection: Connection, seal: Seal) -> None:
-    put = dialect.upsert(audit_seals)
-    connection.execute(
-        put.on_conflict_do_update(
-            index_elements=["tenant"], set_={"record": put.excluded["record"]}
-        ),
-        {"tenant": seal.tenant, "record": seal.model_dump_json()},
-    )
+    row = {"tenant": seal.tenant, "record": seal.model_dump_json()}
+    connection.execute(_PUT_SEAL, row)
 
 
 def _heads(connection: Connection, tenant: str) -> list[Head]:
