@@ -55,3 +55,8 @@ class Draft(Value):
     status: Literal["active", "quarantined"] = "active"
     derived_from: tuple[MemoryRef, ...] = ()
     why: str = Field(default="", max_length=SUMMARY_CHARACTERS_MAX)  # kept in its history
+
+    @property
+    def told(self) -> str:
+        """What its history says of where it came from."""
+        return f"{self.verb}: {self.why}" if self.why else self.verb

@@ -4,7 +4,7 @@ Every change of a memory, whoever decided it, ends in `put`; what is written her
 transaction's, so a fault leaves all of it or nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -71,6 +71,11 @@ async def note(unit: Unit, tenant: str, name: str, by: Author) -> None:
             revision=by.revision,
         )
     )
+
+
+def joined(reasons: Iterable[str]) -> str:
+    """Reasons in one line, each once, in order."""
+    return "; ".join(dict.fromkeys(reason for reason in reasons if reason))
 
 
 def terms_of(memory: Memory) -> Mapping[str, int]:

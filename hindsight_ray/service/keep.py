@@ -118,11 +118,9 @@ async def _foreseen(world: World, prepared: Prepared) -> Foreseen | None:
 async def keep(world: World, draft: Draft, *, reader: Admitted | None) -> Receipt:
     """Keep a draft in a transaction of its own. See the module's text."""
     prepared = await prepare(world, draft)
-
-    async def attempt(opinions: Opinions) -> Receipt | judging.Undecided:
-        return await _kept(world, draft, replace(prepared, opinions=opinions), reader)
-
-    return await judging.judged(world, attempt)
+    return await judging.judged(
+        world, lambda known: _kept(world, draft, replace(prepared, opinions=known), reader)
+    )
 
 
 async def _kept(
@@ -283,21 +281,21 @@ async def _store(
     if status == "active" and any(verdict.pending for verdict in judged):
         status = "pending"
     whole = _whole(world, prepared, by, ids, status=status)
+    reasons = [prepared.gate.why, *(verdict.why for verdict in judged)]
+    kept_for = commit.joined([draft.told, *(reasons if status == "pending" else ())])
     for part, content in enumerate(prepared.parts):
         memory = _part(whole, ids, part, content, judged[part].tags)
-        kept_for = f"{draft.verb}: {draft.why}" if draft.why else draft.verb
         await commit.put(unit, memory, prepared.vectors[part], by, kept_for)
     outdated = _touched(judged, "outdated", ids) if status == "active" else []
     for kept in outdated:
         await _restate(unit, kept, "outdated", by, superseded_by=ids[0])
     for kept in _touched(judged, "set_aside", ids):
         await _restate(unit, kept, "pending", by)
-    reasons = [prepared.gate.why, *(verdict.why for verdict in judged)]
     if status == "quarantined":
         reasons.append("untrusted text: set apart until somebody with `review` accepts it")
     if prepared.secrets:
         reasons.append(f"secrets masked: {prepared.secrets}")
-    why = "; ".join(dict.fromkeys(reason for reason in reasons if reason))
+    why = commit.joined(reasons)
     result: WriteResult = "stored"
     if status != "active":
         result = "pending"
