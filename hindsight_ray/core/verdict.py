@@ -140,7 +140,8 @@ def _judged_same(draft: Draft, pair: Pair, opinion: Opinion) -> Verdict:
     new, kept = pair.new, pair.kept
     equal = equal_readers(draft, kept)
     fuller = len(set(read(new).stems)) > len(set(read(kept.content).stems))
-    if fuller and equal and draft.source.weight >= kept.source.weight:
+    touches = equal and may_change(draft, kept)
+    if fuller and touches and draft.source.weight >= kept.source.weight:
         verdict = _merged(draft, kept, new)
     else:
         verdict = _duplicate(draft, kept, equal=equal)
@@ -153,7 +154,7 @@ def _judged_contrary(
     """Both cannot hold: as of two values for a topic, and the contradicted part is named."""
     ruling = rule_on_topic(draft.source.weight, draft.source.user, kept, terms.now, terms.window_s)
     why = _by(f"it contradicts {opinion.contradicted!r} of {kept.id}, and {ruling.why}", opinion)
-    if ruling.verdict == "new pending":
+    if ruling.verdict == "new pending" or not may_change(draft, kept):
         return replace(verdict, pending=True, outdated=(), why=why)
     if ruling.verdict == "both pending":
         aside = (*verdict.set_aside, kept)

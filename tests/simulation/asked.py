@@ -174,6 +174,7 @@ class Asked:
             trusted=not outside,
             expires=self.seconds(command.expires_at),
             author=f"agent:{who.agent}" if who.agent else f"user:{who.user}",
+            weight=0.2 if taken.untrusted else self._weight(outside=outside),
             ever_untrusted=outside,
         )
         return self._kept("write", command.command_id, new, told_reader=True)
@@ -195,6 +196,7 @@ class Asked:
             trusted=True,
             expires=old.expires,
             author=old.author if old.author.startswith("agent:") else "user:None",
+            weight=old.weight,
             reviewed=who.principal,
             dated=old.dated,
         )
@@ -209,9 +211,21 @@ class Asked:
         if done is not None:
             return done if reads or not told_reader else ("ok", ("stored", (own,))), None
         twin = model.twin(new) if reads else None
-        if twin is None:
+        waited = model.confirmed(new) if reads and twin is None else None
+        if waited is not None:
+            pending = model.memories[waited]
+            real: Said = ("ok", ("merged", (waited,)))
+
+            def effect() -> None:
+                pending.status = "active"
+                pending.ever_untrusted |= not new.trusted
+                if new.weight >= pending.weight:
+                    pending.trusted, pending.reviewed = new.trusted, new.reviewed
+                    pending.author, pending.weight = new.author, new.weight
+
+        elif twin is None:
             result = "stored" if new.status == "active" else "pending"
-            real: Said = ("ok", (result, (own,)))
+            real = ("ok", (result, (own,)))
 
             def effect() -> None:
                 model.memories[own] = new
@@ -231,6 +245,13 @@ class Asked:
 
         told = real if reads or not told_reader else ("ok", ("stored", (own,)))
         return told, self._once(key, real, effect)
+
+    def _weight(self, *, outside: bool) -> float:
+        if self.model.may(self.who, "administer", "global"):
+            return 0.9
+        if self.who.agent is None:
+            return 1.0
+        return 0.5 if outside else 0.6
 
     def _once(self, key: tuple[str, str, str], said: Said, effect: Effect) -> Effect:
         def both() -> None:
@@ -265,6 +286,7 @@ class Asked:
                 old.trusted = not taken.untrusted
                 old.ever_untrusted |= taken.untrusted
                 old.author = f"agent:{who.agent}" if who.agent else f"user:{who.user}"
+                old.weight = 0.2 if taken.untrusted else self._weight(outside=False)
 
         result = "pending" if status == "quarantined" else "stored"
         said: Said = ("ok", (result, (str(command.memory_id),)))
@@ -426,6 +448,7 @@ class Asked:
             trusted=not untrusted,
             expires=None,
             author="agent:reviewer",
+            weight=0.6,
             dated=True,
             ever_untrusted=untrusted,
         )

@@ -68,6 +68,7 @@ class Kept:
     trusted: bool
     expires: float | None
     author: str
+    weight: float
     reviewed: str | None = None
     dated: bool = False  # an episode: never taken for another
     gone: bool = False
@@ -284,6 +285,16 @@ class Model:
             and one.audience <= new.audience and one.labels <= new.labels
         ]  # fmt: skip
         return min(found, default=None)
+
+    def confirmed(self, new: Kept) -> str | None:
+        """The record that waits for a person and is now said again with confidence."""
+        found = [
+            name for name, one in self.memories.items()
+            if one.tenant == new.tenant and one.scope == new.scope and one.content == new.content
+            and one.status == "pending" and not one.gone and not one.dated
+            and (one.expires is None or one.expires > self.now) and self.may_touch(new, one)
+        ]  # fmt: skip
+        return min(found, default=None) if new.status == "active" and not new.dated else None
 
     def may_touch(self, new: Kept, old: Kept) -> bool:
         if (old.trusted or old.reviewed) and not new.trusted:
