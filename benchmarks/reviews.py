@@ -31,6 +31,9 @@ class _Seen:
     """What happened to one file."""
 
     runs: int = 0
+    events: int = 0
+    reviews: int = 0
+    refusals: int = 0  # lessons and claims that reviews made and that were not kept
     refused: int = 0
     attributed: int = 0
     unsummed: int = 0
@@ -60,7 +63,7 @@ async def _gone_through(tenant: str, format_: Format, text: str) -> _Seen:
         async with hr.open(pathlib.Path(folder) / "home", embedding="static") as hindsight:
             memory = hindsight.operator(tenant)
             report = await memory.import_runs(text, format=format_)
-            seen.runs, seen.refused = report.runs, len(report.refused)
+            seen.runs, seen.events, seen.refused = report.runs, report.events, len(report.refused)
             runs = [line.run.run_id for line in await memory.runs(limit=_PAGE)]
             for run_id in runs:
                 await _look_at(memory, run_id, seen)
@@ -75,6 +78,8 @@ async def _look_at(memory: hr.Memory, run_id: str, seen: _Seen) -> None:
     events = {event.event_id for event in (await memory.trajectory(run_id)).events}
     report = await memory.review(run_id)
     seen.triggers.update(report.triggers)
+    seen.reviews += report.kind is not None
+    seen.refusals += len(report.rejected)
     for memory_id in report.stored:
         kept = await memory.get(memory_id)
         seen.lessons += kept.type == "experience"
@@ -91,9 +96,13 @@ def _figures(name: str, seen: _Seen, *, items: int) -> list[dict[str, Any]]:
     told = ", ".join(f"{count} {trigger}" for trigger, count in seen.triggers.most_common())
     return [
         _at_least(f"{name}.imported", "share of the file's runs imported", seen.runs / items, 1),
+        _at_least(f"{name}.runs", f"runs imported, with {seen.events:,} events", seen.runs, 1),
+        _at_most(f"{name}.refused", "runs of the file refused", seen.refused, 0),
+        _at_least(f"{name}.reviews", f"reviews made, started by {told}", seen.reviews, 0),
+        _at_least(f"{name}.rejected", "claims and lessons refused in them", seen.refusals, 0),
         _at_least(f"{name}.attributed", "share of runs with credit", share, 1),
         _at_most(f"{name}.unsummed", "credits that miss the outcome", seen.unsummed, 0),
-        _at_least(f"{name}.lessons", f"experiences learned ({told})", seen.lessons, 0),
+        _at_least(f"{name}.lessons", "experiences learned", seen.lessons, 0),
         _at_most(f"{name}.uncited", "memories that cite no event", seen.uncited, 0),
         _at_most(f"{name}.again", "what doing it again added", seen.added_again, 0),
     ]
