@@ -335,6 +335,10 @@ REQUIREMENTS: dict[str, Requirement] = {
         "searches above the rate are refused and say when to return",
         "hindsight_ray/entry/mcp_server.py",
     ),
+    "mcp.rate_writes": _R(
+        "changes above the rate are refused and say when to return",
+        "hindsight_ray/entry/mcp_server.py",
+    ),
     "demo": _R("the demo's second session does better, by the figures of its own runs", "examples"),
     # model judges and stages
     "judge.strategies": _R("a model is asked all at once, step by step or by halving", _CREDIT),

@@ -61,6 +61,7 @@ class Settings(Value):
     prompts_per_review_max: int = Field(default=4, ge=1, le=64)
     request_log: str = Field(default="off", pattern="^(off|stderr)$")  # a line of JSON per call
     searches_per_s: float = Field(default=10.0, gt=0)
+    writes_per_s: float = Field(default=10.0, gt=0)
     lock_wait_s: float = Field(default=10.0, gt=0)
     brokers: int = Field(default=2, ge=1, le=64)
     recorder_hosts: int = Field(default=2, ge=1, le=64)

@@ -56,16 +56,25 @@ class Asking:
     ticket_id: str
 
 
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """How many searches and how many changes a second one ticket has."""
+
+    searches_per_s: float
+    writes_per_s: float
+
+
 Who = Callable[[Context[Any, Any]], Awaitable[Asking]]
 
 
 class Tools:
     """The four tools. `who` tells from a call's context whose call it is, or raises."""
 
-    def __init__(self, call: Call, who: Who, searches_per_s: float) -> None:
+    def __init__(self, call: Call, who: Who, rates: Rates) -> None:
         self._call = call
         self._who = who
-        self._allowance = Allowance(searches_per_s)
+        self._searches = Allowance(rates.searches_per_s, "search")
+        self._writes = Allowance(rates.writes_per_s, "write")
 
     async def memory_write(
         self,
@@ -121,7 +130,7 @@ class Tools:
             "query": query, "k": k, "scopes": scopes, "types": types, "task_type": task_type,
             "tools": tools, "since": since, "until": until, "run_id": run_id,
         }  # fmt: skip
-        found: Found = await self._answer(context, c.Search, fields, counted=True)
+        found: Found = await self._answer(context, c.Search, fields)
         text = found.render() if found.hits else "Nothing is remembered about this."
         return CallToolResult(
             content=[TextContent(type="text", text=text)],
@@ -163,15 +172,13 @@ class Tools:
         context: Context[Any, Any],
         kind: type[c.Command],
         fields: dict[str, Any],
-        *,
-        counted: bool = False,
     ) -> Any:
         """Ask the door as whoever this call is from; our refusals become the tool's."""
         try:
             _refuse_unknown(context, fields)
             asking = await self._who(context)
-            if counted:
-                self._allowance.take(asking.ticket_id, time.monotonic())
+            counted = self._searches if kind is c.Search else self._writes
+            counted.take(asking.ticket_id, time.monotonic())
             return await self._call(asking.token, build(kind, fields))
         except HindsightError as error:
             raise ToolError(f"{type(error).__name__}: {error.message}") from None
@@ -185,18 +192,18 @@ def _refuse_unknown(context: Context[Any, Any], known: Mapping[str, object]) -> 
         raise InvalidInput(f"`{unknown[0]}` is no argument of this tool", field=unknown[0])
 
 
-def stdio_server(call: Call, asking: Callable[[], Awaitable[Asking]], rate: float) -> MCPServer:
+def stdio_server(call: Call, asking: Callable[[], Awaitable[Asking]], rates: Rates) -> MCPServer:
     """A server whose every call is from the one caller that the command line named."""
 
     async def who(_context: Context[Any, Any]) -> Asking:
         return await asking()
 
-    return _server(Tools(call, who, rate))
+    return _server(Tools(call, who, rates))
 
 
-def http_app(call: Call, rate: float) -> Starlette:
+def http_app(call: Call, rates: Rates) -> Starlette:
     """The streamable HTTP application, for loopback. Knows no caller but those of tickets."""
-    app = _server(Tools(call, _who_of_request, rate)).streamable_http_app(
+    app = _server(Tools(call, _who_of_request, rates)).streamable_http_app(
         streamable_http_path=PATH,
         stateless_http=True,
         json_response=True,

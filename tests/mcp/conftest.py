@@ -50,7 +50,7 @@ async def served(tmp_path: pathlib.Path) -> AsyncIterator[Served]:
         async def call(token: str, command: Any) -> Any:
             return await hindsight.as_caller(token).ask(command)
 
-        server = mcp_server.http_server(mcp_server.http_app(call, rate=10.0))
+        server = mcp_server.http_server(mcp_server.http_app(call, mcp_server.Rates(10.0, 10.0)))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         url = f"http://127.0.0.1:{listener.getsockname()[1]}{mcp_server.PATH}"
         yield Served(hindsight, url)

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import uuid
 from typing import Any
 
 import httpx2
@@ -218,10 +219,24 @@ async def test_searches_beyond_the_rate_are_refused_at_once_and_say_when(served:
         assert refused
         assert all(re.search(r"RateLimited.*retry_after_s=0\.\d+", text) for text in refused)
         wrote = await client.call_tool("memory_write", {"content": "The depot opens at nine"})
-        assert not wrote.is_error, "writes are not counted"
+        assert not wrote.is_error, "writes have an allowance of their own"
     async with served.client(bob.token) as client:
         assert not (await _search(client)).is_error, "another ticket has its own allowance"
 
 
 async def _search(client: Client) -> Any:
     return await client.call_tool("memory_search", {"query": "depot"})
+
+
+@pytest.mark.covers("mcp.rate_writes")
+async def test_changes_beyond_the_rate_are_refused_and_searches_are_counted_apart(
+    served: Served,
+) -> None:
+    alice = await served.ticket(user="alice")
+    absent = [{"memory_id": str(uuid.uuid5(uuid.NAMESPACE_DNS, str(n)))} for n in range(40)]
+    async with served.client(alice.token) as client:
+        answers = await asyncio.gather(*(client.call_tool("memory_forget", one) for one in absent))
+        limited = [text for text in map(_text, answers) if "RateLimited" in text]
+        assert limited
+        assert all("`write`" in text and "retry_after_s=" in text for text in limited)
+        assert not (await _search(client)).is_error

@@ -22,8 +22,8 @@ async def over_stdio(asked: Asked) -> None:
         fixed = FixedCaller(hindsight, asked)
         first = await fixed.asking()
         await hindsight.as_caller(first.token).whoami()  # refuse now, not at the first call
-        rate = hindsight.settings.searches_per_s
-        server = mcp_server.stdio_server(_call_of(hindsight), fixed.asking, rate)
+        rates = _rates_of(hindsight)
+        server = mcp_server.stdio_server(_call_of(hindsight), fixed.asking, rates)
         await server.run_stdio_async()
 
 
@@ -36,7 +36,7 @@ async def over_http(asked: Asked, port: int) -> None:
         )
     async with opened(asked) as hindsight, mcp_server.listening(port) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}{mcp_server.PATH}"
-        app = mcp_server.http_app(_call_of(hindsight), hindsight.settings.searches_per_s)
+        app = mcp_server.http_app(_call_of(hindsight), _rates_of(hindsight))
         show.answer(asked.json, {"url": url}, show.plain(f"serving {url}"))
         await mcp_server.http_server(app).serve(sockets=[listener])
 
@@ -62,3 +62,8 @@ class FixedCaller:
 
 def _call_of(hindsight: Hindsight) -> mcp_server.Call:
     return lambda token, command: hindsight.as_caller(token).ask(command)
+
+
+def _rates_of(hindsight: Hindsight) -> mcp_server.Rates:
+    settings = hindsight.settings
+    return mcp_server.Rates(settings.searches_per_s, settings.writes_per_s)

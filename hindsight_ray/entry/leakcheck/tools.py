@@ -10,9 +10,9 @@ from hindsight_ray.domain import commands as c
 from hindsight_ray.entry.leakcheck.check import Finding, Report, faults
 from hindsight_ray.entry.leakcheck.planted import Names, absent, plant, word
 from hindsight_ray.entry.leakcheck.table import TOOLS
-from hindsight_ray.entry.mcp_server import Asking, Tools
+from hindsight_ray.entry.mcp_server import Asking, Rates, Tools
 
-_RATE = 1_000.0
+_RATES = Rates(1_000.0, 1_000.0)
 
 
 async def try_tools(hindsight: Hindsight, report: Report) -> None:
@@ -48,7 +48,7 @@ async def _used(
         request_context=SimpleNamespace(params={"arguments": arguments}, request=None)
     )
     try:
-        value = await getattr(Tools(call, who, _RATE), tool)(context, **arguments)
+        value = await getattr(Tools(call, who, _RATES), tool)(context, **arguments)
     except ToolError as error:
         return f"ToolError {error}"
     return f"{type(value).__name__} {value.model_dump_json()}"
