@@ -193,6 +193,11 @@ REQUIREMENTS: dict[str, Requirement] = {
     "poison.author": _R(
         "an unreviewed author fills one place of an answer from a shared scope", _OUTSIDE
     ),
+    # Audiences
+    "audience.many": _R("ten thousand audiences in a tenant are answered right", "G1"),
+    "audience.revoked": _R("revoking one scope hides at once what was derived from it", "G1"),
+    "audience.two_users": _R("an agent that serves two users carries nothing between them", "G1"),
+    "audience.laundering": _R("no way leads through `global` from one user to another", "G1"),
     # Secrets and personal data
     "privacy.personal": _R("addresses, phones, identity and account numbers are found", _PRIVACY),
     "privacy.everywhere": _R("what is masked is so before it is kept anywhere", _PRIVACY),

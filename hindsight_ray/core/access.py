@@ -60,6 +60,7 @@ class AccessSet:
     _index: PolicyIndex
     _answers: dict[tuple[str, str], bool] = field(default_factory=dict)
     _everything: bool | None = None
+    keys: tuple[object, frozenset[str]] | None = None  # of a catalogue, as `readable_keys` found
 
     @property
     def reads_everything(self) -> bool:

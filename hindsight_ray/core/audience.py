@@ -28,8 +28,16 @@ def audience_key(audience: Iterable[str]) -> AudienceKey:
 def readable_keys(
     catalogue: Mapping[AudienceKey, tuple[str, ...]], access: AccessSet
 ) -> frozenset[AudienceKey]:
-    """The keys of those audiences of which the caller may read every scope."""
-    return frozenset(key for key, audience in catalogue.items() if access.may_read_all(audience))
+    """The keys of those audiences of which the caller may read every scope.
+
+    Worked out once for a catalogue: one that has grown is another object.
+    """
+    if access.keys is None or access.keys[0] is not catalogue:
+        found = frozenset(
+            key for key, audience in catalogue.items() if access.may_read_all(audience)
+        )
+        access.keys = (catalogue, found)
+    return access.keys[1]
 
 
 def written_audience(scope: str, caller: Caller) -> tuple[ScopeName, ...]:
