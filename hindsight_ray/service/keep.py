@@ -196,9 +196,10 @@ async def _judged(world: World, unit: Unit, prepared: Prepared, by: Author) -> l
     found: list[Verdict] = []
     for part, content in enumerate(prepared.parts):
         near = await _near(world, unit, prepared, rows, part)
-        aimed = [kept for kept in near if kept.memory.status in ("active", _aim(prepared))]
+        statuses = ("active", _aim(prepared))
+        aimed = [kept for kept in near if kept.memory.status in statuses]
+        waiting = [kept for kept in near if kept.memory.status not in statuses]
         verdict = judge(draft, content, aimed[:NEAREST], on_topic, terms)
-        waiting = [kept for kept in near if kept not in aimed]
         found.append(confirmed(draft, content, verdict, waiting, terms) if waiting else verdict)
     return found
 
