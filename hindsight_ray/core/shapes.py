@@ -122,5 +122,5 @@ SHAPES: dict[str, type[Shape]] = {
         CulpritAnswer,
         StepAnswer,
         HalfAnswer,
-    )  # fmt: skip
+    )
 }
