@@ -10,7 +10,7 @@ from hindsight_ray.service import door
 def test_every_verb_of_the_door_has_an_actor() -> None:
     roles = {kind: role_of(kind.model_construct()) for kind in door.VERBS}
     assert {kind for kind, role in roles.items() if role == "authority"} == {
-        c.IssueTicket, c.RevokeTicket, c.LoadPolicy, c.Share, c.Revoke, c.Erase,
+        c.IssueTicket, c.RevokeTicket, c.LoadPolicy, c.Share, c.Revoke, c.Erase, c.SetPrivacy, c.DropTenant,
     }  # fmt: skip
     assert roles[c.RecordEvents] == "recorder_host"
     assert roles[c.ReviewRun] == roles[c.Attribute] == roles[c.ImportRuns] == "reviewer"
@@ -28,7 +28,7 @@ def test_a_crew_names_each_of_its_actors_once_the_authority_first() -> None:
     names = Crew(brokers=2, recorder_hosts=1, reviewers=1).names()
     assert names[0] == actor_name("authority", 0)
     assert sorted(names) == ["authority-0", "broker-0", "broker-1", "models-0", "recorder_host-0",
-                             "reviewer-0"]  # fmt: skip
+                             "reviewer-0", "steward-0"]  # fmt: skip
 
 
 @pytest.mark.parametrize("count", [1, 2, 64])
