@@ -42,7 +42,7 @@ def figures(data: pathlib.Path) -> list[dict[str, Any]]:  # noqa: ARG001 - needs
         ),
         _figure(
             "audience.wide",
-            f"the same for a caller who reads every scope, and so asks for no audience",
+            "the same for a caller who reads every scope, and so asks for no audience",
             wide / few,
             _WIDE_RATIO_MAX,
         ),
