@@ -37,8 +37,9 @@ SINGLES = 100
 BULK = 200
 SCOPES = ("user:alice", "agent:planner", "global", "user:bob")
 _FIRST = ("check", "data", "gate", "mail", "pay", "load", "log", "cache")
+_THIRD = ("", *(f"-{letter}{other}" for letter in "abcdef" for other in "klmnop"))
 _SECOND = ("out", "base", "way", "box", "roll", "line", "work", "store", "point")
-_WORDS = [f"{first}{second}" for first in _FIRST for second in _SECOND]
+_WORDS = [f"{one}{two}{three}" for one in _FIRST for two in _SECOND for three in _THIRD]
 EMBEDDER = HashedEmbedder()
 
 
