@@ -42,7 +42,7 @@ async def archive(world: World, caller: Caller, command: Archive) -> Receipt:
 
 
 async def restore(world: World, caller: Caller, command: Restore) -> Receipt:
-    """Bring an archived memory back, as `active`, or `outdated` where something superseded it.
+    """Bring an archived memory back as what it was: what waited for a person then waits again.
 
     Needs `review` on its scope, as seeing it does. An expired one comes back without its end.
     Raises `NotFound`, `AccessDenied`, `OverQuota`, `RevisionConflict` for what is not archived.
@@ -61,7 +61,7 @@ async def restore(world: World, caller: Caller, command: Restore) -> Receipt:
             raise OverQuota(f"`scope` {memory.scope!r} is full", scope=memory.scope)
         expired = memory.expires_at is not None and memory.expires_at <= admitted.now
         changes = {
-            "status": "active" if memory.superseded_by is None else "outdated",
+            "status": await _before(unit, memory),
             "expires_at": None if expired else memory.expires_at,
             "revision": memory.revision + 1,
             "updated_at": admitted.now,
@@ -123,6 +123,14 @@ async def _named(unit: Unit, admitted: Admitted, memory_id: str) -> Memory:
         if shows(admitted, lasting):
             return found
     return await visible(unit, admitted, memory_id)
+
+
+async def _before(unit: Unit, memory: Memory) -> str:
+    """The status that it had when it was put away."""
+    if memory.superseded_by is not None:
+        return "outdated"
+    notes = await unit.memories.history(memory.tenant, memory.id)
+    return next((note.status for note in reversed(notes) if note.status != "archived"), "active")
 
 
 def _not_so(memory: Memory, how: str) -> RevisionConflict:

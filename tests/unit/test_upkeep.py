@@ -396,6 +396,18 @@ async def test_archiving_and_restoring_need_rights_and_a_state_to_change(
     assert (await forget(home.world, alice, away)).result == "forgotten"
 
 
+@pytest.mark.covers("life.cold")
+async def test_what_waited_when_it_was_put_away_waits_again(home: Staged, alice: Caller) -> None:
+    ends = home.clock.now().replace(day=10)
+    doubted = await _wrote(home, alice, "The lift may be old", confidence=0.2, expires_at=ends)
+    home.clock.advance(days=10)
+    await _pass(home)
+    back = Restore.model_validate({"command_id": _id(), "memory_id": doubted.ids[0]})
+    await archive.restore(home.world, alice, back)
+    memory = await _get(home, alice, doubted.ids[0])
+    assert (memory.status, memory.expires_at) == ("pending", None)
+
+
 # Experience as knowledge
 
 
