@@ -17,6 +17,7 @@ from hindsight_ray.domain.credit import Attribution, Credited
 from hindsight_ray.domain.erasure import Erased
 from hindsight_ray.domain.memory import Layer, MemoryType, RevisionNote, Scene, Status
 from hindsight_ray.domain.memory import Memory as MemoryValue
+from hindsight_ray.domain.privacy import Handling, Privacy
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.review import ReviewReport
 from hindsight_ray.domain.run import Outcome, Run, RunSummary, ShortTerm, Trajectory
@@ -303,6 +304,13 @@ class Memory(UpkeepCalls):
         return await self._commanded(c.Promote, command_id, fields)
 
     # What needs the operator's rights
+
+    async def privacy(
+        self, *, secrets: Handling | None = None, personal: Handling | None = None
+    ) -> Privacy:
+        """Say what the tenant masks, refuses or keeps; what is None stays as it is."""
+        fields = {"secrets": secrets, "personal": personal}
+        return await self._calls.ask(build(c.SetPrivacy, fields))
 
     async def erase(self, user: str) -> Erased:
         """Erase a user: every text of theirs and what rests on it; the answer is the proof."""

@@ -11,6 +11,7 @@ from hindsight_ray import compose
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.caller import Ticket
 from hindsight_ray.domain.erasure import Erased
+from hindsight_ray.domain.privacy import Privacy
 from hindsight_ray.entry.cli import show
 from hindsight_ray.entry.cli.asking import ask_as_operator
 from hindsight_ray.entry.cli.options import Asked, command
@@ -27,6 +28,11 @@ def add_to(app: typer.Typer) -> None:
     command(app, "doctor", caller=False, epilog="Example: hindsight-ray --home ./memory doctor")(
         doctor
     )
+    command(
+        app,
+        "privacy",
+        epilog="Example: hindsight-ray --home ./memory privacy --personal keep --tenant acme",
+    )(privacy)
     command(
         app,
         "erase",
@@ -150,3 +156,15 @@ async def erase(
         made.add_row("not searched", show.plain(stated))
     show.answer(asked.json, proof, made)
     return 1 if remains.found else 0
+
+
+async def privacy(
+    asked: Asked,
+    *,
+    secrets: Annotated[str | None, typer.Option(help="mask, refuse or keep.")] = None,
+    personal: Annotated[str | None, typer.Option(help="mask, refuse or keep.")] = None,
+) -> None:
+    """Say what a tenant keeps of secrets and personal data; without options, what is in force."""
+    fields = {"secrets": secrets, "personal": personal}
+    kept: Privacy = await ask_as_operator(asked, c.SetPrivacy, fields)
+    show.answer(asked.json, kept, show.plain(f"secrets: {kept.secrets}, personal: {kept.personal}"))

@@ -221,5 +221,7 @@ SHELL: dict[str, Callable[[Facts], Sequence[str]] | None] = {
     "audit list": lambda _: ("audit", "list"),
     "audit verify": lambda _: ("audit", "verify"),
     "audit seal": lambda _: ("audit", "seal"),
+    "privacy": lambda _: ("privacy", "--personal", "keep"),
+    "erase": lambda f: ("erase", f.names.user),
     "ticket": lambda f: ("ticket", "--tenant", f.tenant, "--agent", f.names.agent),
 }
