@@ -8,11 +8,13 @@ from dataclasses import replace
 from datetime import datetime
 
 from hindsight_ray.core.admission import split
+from hindsight_ray.core.cleaning import no_refused
 from hindsight_ray.core.redaction import redacted
 from hindsight_ray.domain.access import Revision
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import DecidePending, ListPending
 from hindsight_ray.domain.memory import SOURCE_WEIGHTS, Memory, Status
+from hindsight_ray.domain.privacy import Privacy
 from hindsight_ray.domain.receipt import Receipt, WriteResult
 from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.domain.upkeep import Waiting
@@ -22,6 +24,7 @@ from hindsight_ray.service import commit, once
 from hindsight_ray.service.admit import Admitted, absent, admit, row_filter
 from hindsight_ray.service.commit import Author
 from hindsight_ray.service.offered import inherited
+from hindsight_ray.service.privacy import known_privacy
 from hindsight_ray.service.seen import last_known, presentable, visible
 from hindsight_ray.service.settle import changing
 from hindsight_ray.service.update import refuse_laundering
@@ -79,7 +82,7 @@ async def decide(world: World, caller: Caller, command: DecidePending) -> Receip
     forgets it. An edit is an acceptance of the corrected text, whose author is the caller. Raises
     `NotFound`, `AccessDenied`, `InvalidInput`, `RevisionConflict` for what waits no longer.
     """
-    content = _checked_content(command)
+    content = _checked_content(command, known_privacy(world, caller.tenant))
     vector = None
     if content is not None:
         async with world.ledger.reading() as unit:
@@ -114,12 +117,13 @@ async def decide(world: World, caller: Caller, command: DecidePending) -> Receip
     return receipt
 
 
-def _checked_content(command: DecidePending) -> str | None:
+def _checked_content(command: DecidePending, privacy: Privacy) -> str | None:
     if (command.decision == "edit") != (command.content is not None):
         raise InvalidInput("`content` belongs to an edit, and an edit needs it", field="content")
     if command.content is None:
         return None
-    parts = split(redacted(command.content)[0])
+    no_refused(privacy, "content", command.content)
+    parts = split(redacted(command.content, privacy)[0])
     if len(parts) != 1:
         raise InvalidInput("`content` is longer than one memory", field="content")
     return parts[0]
