@@ -2,6 +2,7 @@
 
 import pathlib
 import tempfile
+from collections.abc import Sequence
 from typing import Any
 
 from benchmarks._lived import Counting
@@ -23,7 +24,7 @@ class _Asked(RememberingEmbedder):
 
     texts = 0
 
-    async def embed(self, texts: "list[str] | tuple[str, ...]", purpose: Purpose) -> Vector:
+    async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vector:
         self.texts += len(texts)
         return await super().embed(texts, purpose)
 
