@@ -96,7 +96,6 @@ async def world_of_home(home: Path, settings: Settings, *, follow: bool = False)
         embedder = RememberingEmbedder(embedder_of(settings))
         await prepare(ledger, embedder.space, settings.policy)
         await begin_store(ledger, settings)
-        await begin_store(ledger, settings)
         store = store_of(settings, embedder.space)
         await store.check()
         chat = chat_of(settings)
@@ -159,16 +158,6 @@ def store_of(settings: Settings, space: EmbeddingSpace) -> MemoryStore:
     if settings.store == EMBEDDED:
         return EmbeddedStore(space.model)
     return importlib.import_module("hindsight_ray.compose.weaviate").store(settings, space)
-
-
-async def begin_store(ledger: SqlLedger, settings: Settings) -> None:
-    """See that a store which this home has not used before is told of all that there is."""
-    name = "" if settings.store == EMBEDDED else settings.weaviate_url
-    async with ledger.reading() as unit:
-        known = await unit.intents.told_to()
-    if known != name:
-        async with ledger.writing() as unit:
-            await unit.intents.tell_all(name)
 
 
 async def begin_store(ledger: SqlLedger, settings: Settings) -> None:

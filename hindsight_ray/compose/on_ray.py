@@ -34,7 +34,6 @@ from hindsight_ray.compose.embedded import (
     FILE_LEDGER,
     assembled,
     begin_store,
-    begin_store,
     chat_of,
     embedder_of,
     home_default,
@@ -233,7 +232,6 @@ async def _authority_world(path: Path, settings: Settings) -> Opened:
     ledger = await ledger_of(path, settings, writer=cluster.own_name())
     try:
         await prepare(ledger, embedder_of(settings).space, settings.policy)
-        await begin_store(ledger, settings)
         await begin_store(ledger, settings)
         opened = _assembled(ledger, settings, load_signer(path), SqlErasing(ledger, path))
         await erase_again(opened.world)

@@ -96,7 +96,7 @@ class ReadSeal(Command):
 
 
 class SetPrivacy(Command):
-    """What becomes of secrets and personal data in the tenant's texts; None leaves it (operator)."""
+    """What becomes of secrets and personal data in a tenant's texts; None leaves it (operator)."""
 
     secrets: Handling | None = None
     personal: Handling | None = None

@@ -80,6 +80,7 @@ OF_ACCESS: tuple[type[Value], ...] = (
     SeersAnswer,
     Sees,
     SeesAnswer,
+    SetPrivacy,
     Share,
     VerifyAudit,
     WhoAmI,

@@ -8,7 +8,6 @@ from datetime import datetime
 from hindsight_ray.core.access import AccessSet, PolicyIndex
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.privacy import Privacy
-from hindsight_ray.domain.privacy import Privacy
 from hindsight_ray.domain.rows import RecallEntry
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.ports import (
@@ -97,33 +96,6 @@ class KnownPrivacies:
         self._revision = max(self._revision, revision)
 
 
-class KnownPrivacies:
-    """What tenants keep, as it was read at the latest policy revision that this process has met."""
-
-    def __init__(self) -> None:
-        self._revision = 0
-        self._kept: dict[str, tuple[int, Privacy]] = {}
-
-    def fresh(self, tenant: str) -> Privacy | None:
-        """The tenant's, if it was read at the latest revision."""
-        kept = self._kept.get(tenant)
-        return kept[1] if kept is not None and kept[0] == self._revision else None
-
-    def last(self, tenant: str) -> Privacy | None:
-        """The tenant's as it was read last."""
-        kept = self._kept.get(tenant)
-        return None if kept is None else kept[1]
-
-    def keep(self, tenant: str, privacy: Privacy) -> None:
-        if len(self._kept) >= _CALLERS_KEPT:
-            self._kept.clear()
-        self._kept[tenant] = (self._revision, privacy)
-
-    def met(self, revision: int) -> None:
-        """What was read before this revision is to be read again."""
-        self._revision = max(self._revision, revision)
-
-
 @dataclass(slots=True)
 class RecallQueue:
     """Searches that have been answered and not noted yet (see `service/recall.py`)."""
@@ -169,7 +141,6 @@ class World:
     access: AccessCache = field(default_factory=AccessCache)
     recalls: RecallQueue = field(default_factory=RecallQueue)
     chat: ChatModel | None = None  # None: rules alone
-    privacies: KnownPrivacies = field(default_factory=KnownPrivacies)
     privacies: KnownPrivacies = field(default_factory=KnownPrivacies)
     erasing: Erasing | None = None  # None: not where this process can erase
     settling: SettleQueue = field(default_factory=SettleQueue)

@@ -10,7 +10,8 @@ from hindsight_ray.service import door
 def test_every_verb_of_the_door_has_an_actor() -> None:
     roles = {kind: role_of(kind.model_construct()) for kind in door.VERBS}
     assert {kind for kind, role in roles.items() if role == "authority"} == {
-        c.IssueTicket, c.RevokeTicket, c.LoadPolicy, c.Share, c.Revoke, c.Erase, c.SetPrivacy, c.DropTenant,
+        c.IssueTicket, c.RevokeTicket, c.LoadPolicy, c.Share, c.Revoke, c.Erase, c.SetPrivacy,
+        c.DropTenant,
     }  # fmt: skip
     assert roles[c.RecordEvents] == "recorder_host"
     assert roles[c.ReviewRun] == roles[c.Attribute] == roles[c.ImportRuns] == "reviewer"
