@@ -39,21 +39,22 @@ _NAMED = re.compile(
 _PASSWORDS = ("pass", "pwd", "密码", "口令", "パスワード")
 
 
-# What any of the shapes needs; most texts have none of it, and are done with one pass.
-_SUSPICIOUS = re.compile(
-    r"\d{3}|@|://|-----BEGIN|[A-Za-z0-9_-]{16}"
-    r"|(?i:key|token|secret|pass|pwd|credential|bearer|basic)|密码|口令|密钥|パスワード"
-)
+# What the shapes need: most texts have none of it, and are done without trying each of them.
+_WORDS = (
+    "key", "token", "secret", "pass", "pwd", "credential", "bearer", "basic", "eyj", "xox", "://",
+    "-----begin",
+)  # fmt: skip
+_LONG_RUN = re.compile(r"[A-Za-z0-9_-]{16}")
+_SECRET_HINT = re.compile(rf"(?i:{'|'.join(_WORDS)})|[A-Za-z0-9_-]{{16}}|密码|口令|密钥|パスワード")
+_PERSONAL_HINT = re.compile(r"@|\d(?:\D{0,3}\d){6}|[A-Z]{2}\d{2} ?[A-Z0-9]{4}")
 
 
 def redacted(text: str, privacy: Privacy = SECRETS_ALONE) -> tuple[str, int]:
     """Return `text` with what is not kept as `[redacted:<kind>]`, and how many there were."""
-    if _SUSPICIOUS.search(text) is None:
-        return text, 0
     count = 0
-    if privacy.secrets != "keep":
+    if privacy.secrets != "keep" and _may_hold_secrets(text):
         text, count = _without_secrets(text)
-    if privacy.personal != "keep":
+    if privacy.personal != "keep" and _PERSONAL_HINT.search(text) is not None:
         text, more = _without_personal(text)
         count += more
     return text, count
@@ -69,6 +70,13 @@ def refused(text: str, privacy: Privacy) -> bool:
         }
     )
     return unwanted != none and redacted(text, unwanted)[1] > 0
+
+
+def _may_hold_secrets(text: str) -> bool:
+    if not text.isascii():  # where letters of other alphabets count as these in another case
+        return _SECRET_HINT.search(text) is not None
+    lower = text.lower()
+    return any(word in lower for word in _WORDS) or _LONG_RUN.search(text) is not None
 
 
 def _without_personal(text: str) -> tuple[str, int]:
