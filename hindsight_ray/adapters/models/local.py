@@ -7,8 +7,8 @@ simulations. Both load at the first text and work in a thread, one call at a tim
 
 import asyncio
 import importlib.util
-import unicodedata
 import threading
+import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol, cast
