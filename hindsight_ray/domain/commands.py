@@ -32,7 +32,7 @@ from hindsight_ray.domain.access_commands import (
 )
 from hindsight_ray.domain.base import Command, Value
 from hindsight_ray.domain.credit import Attribution, Credit, Credited
-from hindsight_ray.domain.event import Event, MemoryRef
+from hindsight_ray.domain.event import Event, MemoryRef, Seed
 from hindsight_ray.domain.ids import CommandId, LabelName, MemoryId, RunId
 from hindsight_ray.domain.memory import Layer, MemoryType, Scene, SourceKind, Status
 from hindsight_ray.domain.run import Trajectory, WorkingState
@@ -40,6 +40,7 @@ from hindsight_ray.domain.scope import Scope
 from hindsight_ray.domain.text import (
     STEPS_MAX,
     TAGS_MAX,
+    TOOLS_MAX,
     Line,
     LongText,
     Moment,
@@ -114,11 +115,11 @@ class StartRun(Command):
     command_id: CommandId
     goal: Line
     task_type: Short = "task"
-    tools: tuple[Short, ...] = ()
+    tools: tuple[Short, ...] = Field(default=(), max_length=TOOLS_MAX)
     scope: Scope | None = None
     intent: Summary = ""
     project: Short | None = None
-    seed: int | None = None
+    seed: Seed | None = None
 
 
 class JoinRun(Command):
@@ -215,7 +216,7 @@ class Search(Command):
     types: tuple[MemoryType, ...] | None = None
     layers: tuple[Layer, ...] | None = None
     task_type: Short | None = None  # for experiences: the coarse rules
-    tools: tuple[Short, ...] = ()
+    tools: tuple[Short, ...] = Field(default=(), max_length=TOOLS_MAX)
     since: Moment | None = None
     until: Moment | None = None
     statuses: tuple[Status, ...] | None = None  # others than active and outdated need `review`

@@ -1,35 +1,41 @@
 """Events: one recorded step of one agent in a run."""
 
-from typing import Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from hindsight_ray.domain.base import Value
 from hindsight_ray.domain.ids import AgentId, EventId, MemoryId, RunId
 from hindsight_ray.domain.text import Moment, Short, Summary
+from hindsight_ray.errors import InvalidInput
 
 EventKind = Literal["llm", "tool", "user", "state", "message", "decision"]
 EdgeEvidence = Literal["observed", "declared", "inferred"]
 REFS_MAX = 1_000  # of each kind that one event may name
+_COUNT_MAX = 2**53  # what JSON carries exactly everywhere
+_PRINTABLE = r"^[ -~]*$"  # ASCII
+
+Digest = Annotated[str, Field(strict=True, max_length=128, pattern=_PRINTABLE)]
+Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
 
 class MemoryRef(Value):
     """A memory at the revision that was seen."""
 
     id: MemoryId
-    revision: int
+    revision: int = Field(ge=1, le=2**31)
 
 
 class ToolCall(Value):
     """What is kept of a tool call: never its full arguments or result, only digests of them."""
 
     name: Short
-    arguments_digest: str = ""
+    arguments_digest: Digest = ""
     status: Literal["ok", "error"] = "ok"
     status_code: int | None = None
     error_type: Summary = ""
     error_text: Summary = ""
-    result_digest: str = ""
+    result_digest: Digest = ""
 
 
 class Snapshot(Value):
@@ -50,8 +56,8 @@ class Event(Value):
     event_id: EventId
     run_id: RunId
     agent: AgentId
-    incarnation: str = Field(max_length=64)
-    seq: int = Field(ge=0)
+    incarnation: str = Field(strict=True, min_length=1, max_length=64, pattern=_PRINTABLE)
+    seq: int = Field(ge=0, le=_COUNT_MAX)
     timestamp: Moment
     kind: EventKind
     summary: Summary
@@ -63,10 +69,16 @@ class Event(Value):
     offered: tuple[MemoryRef, ...] = Field(default=(), max_length=REFS_MAX)
     used: tuple[MemoryRef, ...] = Field(default=(), max_length=REFS_MAX)
     model: Short | None = None
-    seed: int | None = None
-    tokens: int | None = Field(default=None, ge=0)
+    seed: Seed | None = None
+    tokens: int | None = Field(default=None, ge=0, le=_COUNT_MAX)
     truncated: bool = False  # the summary was cut to its limit
-    state_digest: str = Field(default="", max_length=128)  # of a simulation's state just before
+    state_digest: Digest = ""  # of a simulation's state just before
+
+    @model_validator(mode="after")
+    def _not_its_own_cause(self) -> Self:
+        if self.causes and self.event_id in self.causes:
+            raise InvalidInput(f"`causes` of event {self.event_id} name itself", field="causes")
+        return self
 
 
 class SequenceGap(Value):

@@ -17,7 +17,16 @@ from hindsight_ray.domain.ids import (
     UserId,
 )
 from hindsight_ray.domain.scope import Audience, Scope
-from hindsight_ray.domain.text import STEPS_MAX, TAGS_MAX, Content, Line, Moment, Short, Summary
+from hindsight_ray.domain.text import (
+    STEPS_MAX,
+    TAGS_MAX,
+    TOOLS_MAX,
+    Content,
+    Line,
+    Moment,
+    Short,
+    Summary,
+)
 
 ChangeNumber = NewType("ChangeNumber", int)  # a tenant's: one step per committed memory change
 
@@ -53,7 +62,7 @@ class Scene(Value):
     """When an experience applies: the coarse rules by which it is found."""
 
     task_type: Short
-    tools: tuple[Short, ...] = ()
+    tools: tuple[Short, ...] = Field(default=(), max_length=TOOLS_MAX)
     intent: Summary = ""
     applicability: Applicability = "scenario"
     sharing: Sharing = "individual"

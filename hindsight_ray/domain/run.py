@@ -3,10 +3,12 @@
 from pydantic import Field
 
 from hindsight_ray.domain.base import Value
-from hindsight_ray.domain.event import Event, SequenceGap
+from hindsight_ray.domain.event import Event, Seed, SequenceGap
 from hindsight_ray.domain.ids import AgentId, EventId, RunId, SessionId, TenantId, UserId
 from hindsight_ray.domain.scope import Audience, Scope
-from hindsight_ray.domain.text import Line, Moment, Short, Summary
+from hindsight_ray.domain.text import TOOLS_MAX, Line, Moment, Short, Summary
+
+STATE_ENTRIES_MAX = 100
 
 
 class Participant(Value):
@@ -26,10 +28,10 @@ class Run(Value):
     goal: Line
     task_type: Short
     goal_digest: str
-    tools: tuple[Short, ...] = ()
+    tools: tuple[Short, ...] = Field(default=(), max_length=TOOLS_MAX)
     intent: Summary = ""
     project: Short | None = None
-    seed: int | None = None
+    seed: Seed | None = None
     participants: tuple[Participant, ...] = ()
     started_at: Moment
     closed_at: Moment | None = None
@@ -107,7 +109,7 @@ class WorkingState(Value):
 
     goal: Summary = ""
     subtask: Summary = ""
-    state: dict[str, str] = Field(default_factory=dict)
+    state: dict[Short, Summary] = Field(default_factory=dict, max_length=STATE_ENTRIES_MAX)
 
 
 class Flushed(Value):

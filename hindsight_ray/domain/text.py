@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from hindsight_ray.errors import InvalidInput, InvalidVector
 
@@ -17,6 +17,7 @@ QUERY_CHARACTERS_MAX = 2_000
 LONG_TEXT_CHARACTERS_MAX = 20_000
 STEPS_MAX = 50
 TAGS_MAX = 32
+TOOLS_MAX = 200
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")  # Cc without tab and line ends
@@ -64,10 +65,15 @@ def cut_text(text: str, limit: int) -> tuple[str, bool]:
 
 
 def checked_time(moment: datetime) -> datetime:
-    """Return `moment` in UTC, or raise `InvalidInput` if it has no time zone."""
+    """Return `moment` in UTC; `InvalidInput` if it has no time zone or UTC has no such year."""
     if moment.tzinfo is None or moment.utcoffset() is None:
         raise InvalidInput(f"`time` {moment.isoformat()} has no time zone", field="time")
-    return moment.astimezone(UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise InvalidInput(
+            f"`time` {moment.isoformat()} is before year 1 or after year 9999 in UTC", field="time"
+        ) from None
 
 
 def checked_vector(vector: Sequence[float], *, dimension: int) -> tuple[float, ...]:
@@ -112,9 +118,10 @@ def _query(text: str) -> str:
 
 
 Moment = Annotated[datetime, BeforeValidator(_aware), AfterValidator(checked_time)]
-Summary = Annotated[str, AfterValidator(_summary)]  # up to 1,000 characters, may be empty
-Content = Annotated[str, AfterValidator(_content)]  # 1 to 200 characters: one memory
-Line = Annotated[str, AfterValidator(_line)]  # 1 to 1,000 characters: a goal, a step, a reason
-Short = Annotated[str, AfterValidator(_short)]  # 1 to 200 characters: a tool's or task's name
-LongText = Annotated[str, AfterValidator(_long)]  # 1 to 20,000 characters: a draft, to be split
-Query = Annotated[str, AfterValidator(_query)]  # 1 to 2,000 characters
+_Str = Annotated[str, Field(strict=True)]  # bytes are no text, whatever they would decode to
+Summary = Annotated[_Str, AfterValidator(_summary)]  # up to 1,000 characters, may be empty
+Content = Annotated[_Str, AfterValidator(_content)]  # 1 to 200 characters: one memory
+Line = Annotated[_Str, AfterValidator(_line)]  # 1 to 1,000 characters: a goal, a step, a reason
+Short = Annotated[_Str, AfterValidator(_short)]  # 1 to 200 characters: a tool's or task's name
+LongText = Annotated[_Str, AfterValidator(_long)]  # 1 to 20,000 characters: a draft, to be split
+Query = Annotated[_Str, AfterValidator(_query)]  # 1 to 2,000 characters
