@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from hindsight_ray.client.calls import Calls
+from hindsight_ray.client.lists import listed, listed_or_none
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.audit import AuditReport, Seal
@@ -37,7 +38,7 @@ class AccessCalls:
         command_id: str | None = None,
     ) -> Grant:
         """Let `to`, a principal or role, act on a scope; in force once this has returned."""
-        fields = {"scope": scope, "to": to, "actions": tuple(actions), "until": until}
+        fields = {"scope": scope, "to": to, "actions": listed(actions, "actions"), "until": until}
         return await self._commanded(c.Share, command_id, fields)
 
     async def revoke(
@@ -49,7 +50,7 @@ class AccessCalls:
         command_id: str | None = None,
     ) -> Grant:
         """Take back what was shared. No call that starts after this has returned sees the grant."""
-        fields = {"scope": scope, "to": to, "actions": None if actions is None else tuple(actions)}
+        fields = {"scope": scope, "to": to, "actions": listed_or_none(actions, "actions")}
         return await self._commanded(c.Revoke, command_id, fields)
 
     async def why(
@@ -91,7 +92,7 @@ class AccessCalls:
 
     async def verify_audit(self, *, seals: Iterable[Seal] = ()) -> AuditReport:
         """Whether this tenant's audit is whole, up to seals that were kept elsewhere too."""
-        return await self._ask(c.VerifyAudit, seals=tuple(seals))
+        return await self._ask(c.VerifyAudit, seals=listed(seals, "seals"))
 
     async def ask(self, command: c.Command) -> Any:
         """Any command as it is, for doors that have built one already."""
@@ -103,5 +104,5 @@ class AccessCalls:
     async def _commanded(
         self, kind: type[c.Command], command_id: str | None, fields: dict[str, Any]
     ) -> Any:
-        name = command_id or self._calls.ids.token()
+        name = self._calls.ids.token() if command_id is None else command_id
         return await self._calls.ask(build(kind, {**fields, "command_id": name}))

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from hindsight_ray.client.calls import Calls
+from hindsight_ray.client.lists import listed, listed_or_none
 from hindsight_ray.client.opening import Opening
 from hindsight_ray.client.run import RunRecorder
 from hindsight_ray.client.upkeep import UpkeepCalls
@@ -61,7 +62,7 @@ class Memory(UpkeepCalls):
         fields = {
             "goal": goal,
             "task_type": task_type,
-            "tools": tuple(tools),
+            "tools": listed(tools, "tools"),
             "scope": scope,
             "intent": intent,
             "project": project,
@@ -191,13 +192,13 @@ class Memory(UpkeepCalls):
             "scope": scope,
             "type": type,
             "layer": layer,
-            "steps": tuple(steps),
+            "steps": listed(steps, "steps"),
             "scene": scene,
             "topic": topic,
             "confidence": confidence,
             "importance": importance,
-            "tags": tuple(tags),
-            "labels": tuple(labels),
+            "tags": listed(tags, "tags"),
+            "labels": listed(labels, "labels"),
             "project": project,
             "expires_at": expires_at,
             "source": source,
@@ -226,14 +227,14 @@ class Memory(UpkeepCalls):
             c.Search,
             query=query,
             k=k,
-            scopes=_tuple(scopes),
-            types=_tuple(types),
-            layers=_tuple(layers),
+            scopes=_tuple(scopes, "scopes"),
+            types=_tuple(types, "types"),
+            layers=_tuple(layers, "layers"),
             task_type=task_type,
-            tools=tuple(tools),
+            tools=listed(tools, "tools"),
             since=since,
             until=until,
-            statuses=_tuple(statuses),
+            statuses=_tuple(statuses, "statuses"),
             run_id=None if run is None else _run_id(run),
             at_least=at_least,
         )
@@ -249,7 +250,7 @@ class Memory(UpkeepCalls):
         With `run`, the hits of all of them are noted as offered there.
         """
         run_id = None if run is None else _run_id(run)
-        asked = tuple(_search(one, run_id) for one in searches)
+        asked = tuple(_search(one, run_id) for one in listed(searches, "searches"))
         answers: tuple[Found, ...] = await self._ask(c.SearchMany, searches=asked)
         if isinstance(run, RunRecorder):
             for found in answers:
@@ -286,7 +287,7 @@ class Memory(UpkeepCalls):
             "content": content,
             "importance": importance,
             "confidence": confidence,
-            "tags": None if tags is None else tuple(tags),
+            "tags": listed_or_none(tags, "tags"),
             "expires_at": expires_at,
             "if_revision": if_revision,
         }
@@ -347,10 +348,14 @@ def _run_id(run: RunLike) -> str:
 def _search(asked: str | c.Search, run_id: str | None) -> c.Search:
     if isinstance(asked, str):
         return build(c.Search, {"query": asked, "run_id": run_id})
+    if not isinstance(asked, c.Search):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(
+            f"`searches` must hold queries, not {type(asked).__name__}", field="searches"
+        )
     return asked if run_id is None else asked.model_copy(update={"run_id": run_id})
 
 
-def _tuple(items: Sequence[Any] | None) -> tuple[Any, ...] | None:
+def _tuple(items: Sequence[Any] | None, name: str) -> tuple[Any, ...] | None:
     if isinstance(items, str):
         return (items,)
-    return None if items is None else tuple(items)
+    return listed_or_none(items, name)

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from hindsight_ray.client.buffer import EventBuffer
 from hindsight_ray.client.calls import Calls
+from hindsight_ray.client.lists import listed
 from hindsight_ray.client.shipping import Shipper
 from hindsight_ray.core.digest import bounded_canonical, bounded_digest
 from hindsight_ray.domain import commands as c
@@ -254,9 +255,9 @@ class RunRecorder:
         self, *, goal: str = "", subtask: str = "", state: Mapping[str, str] | None = None
     ) -> WorkingState:
         """Replace this agent's working state in the run."""
-        parts = {"goal": goal, "subtask": subtask, "state": dict(state or {})}
-        fields = {"run_id": self.id, "state": build(WorkingState, parts)}
-        return await self._calls.ask(build(c.SetWorking, fields))
+        given: Any = {} if state is None else state
+        kept = build(WorkingState, {"goal": goal, "subtask": subtask, "state": given})
+        return await self._calls.ask(build(c.SetWorking, {"run_id": self.id, "state": kept}))
 
     async def working(self) -> WorkingState:
         """This agent's working state in the run."""
@@ -336,7 +337,7 @@ class RunRecorder:
             kind=kind,
             summary=summary,
             snapshot=self._snapshot,
-            causes=(causes,) if isinstance(causes, str) else tuple(causes),
+            causes=(causes,) if isinstance(causes, str) else listed(causes, "causes"),
             truncated=truncated,
         )
         return self._buffer.append(partial(self._built, fields)).event_id
@@ -356,16 +357,17 @@ class RunRecorder:
         return event
 
     def _refs(self, used: Used) -> tuple[MemoryRef, ...]:
-        if isinstance(used, Found):
-            used = used.ids
-        refs = (one if isinstance(one, MemoryRef) else self._ref(one) for one in used)
-        return tuple(dict.fromkeys(refs))
+        given = used.ids if isinstance(used, Found) else listed(used, "used")
+        return tuple(dict.fromkeys(self._ref(one) for one in given))
 
-    def _ref(self, memory_id: str) -> MemoryRef:
-        ref = self._offered.get(memory_id)
+    def _ref(self, memory: str | MemoryRef) -> MemoryRef:
+        if isinstance(memory, MemoryRef):
+            return memory
+        known = isinstance(memory, str)  # pyright: ignore[reportUnnecessaryIsInstance]
+        ref = self._offered.get(memory) if known else None
         if ref is None:
             raise InvalidInput(
-                f"`used` names memory {memory_id!r}, which this run was not offered; search with"
+                f"`used` names memory {memory!r}, which this run was not offered; search with"
                 " `run=run`, or give a `MemoryRef` with the revision that was seen",
                 field="used",
             )

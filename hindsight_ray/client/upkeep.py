@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from hindsight_ray.client.access import AccessCalls
+from hindsight_ray.client.lists import listed
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.memory import MemoryType
 from hindsight_ray.domain.receipt import Receipt
@@ -63,7 +64,7 @@ class UpkeepCalls(AccessCalls):
 
     async def tiers(self, memory_ids: Iterable[str]) -> tuple[Tier, ...]:
         """How memories stand: hot, warm, cold or archived, and their retention."""
-        return await self._ask(c.ReadTiers, memory_ids=tuple(memory_ids))
+        return await self._ask(c.ReadTiers, memory_ids=listed(memory_ids, "memory_ids"))
 
     async def archive(self, memory_id: str, *, command_id: str | None = None) -> Receipt:
         """Put a memory away: out of search, and there to be restored."""
@@ -85,7 +86,7 @@ class UpkeepCalls(AccessCalls):
     ) -> tuple[Knowledge, ...]:
         """Every approved experience that this caller may read, as a document."""
         after: str | None = None
-        chosen = tuple(types)
+        chosen = listed(types, "types")
         found: list[Knowledge] = []
         while True:
             page: tuple[Knowledge, ...] = await self._ask(
@@ -112,4 +113,4 @@ class UpkeepCalls(AccessCalls):
         self, pairs: Iterable[LabelledPair], *, model: str | None = None
     ) -> Calibration:
         """The thresholds of a model from labelled pairs. Changes nothing."""
-        return await self._ask(c.Calibrate, pairs=tuple(pairs), model=model)
+        return await self._ask(c.Calibrate, pairs=listed(pairs, "pairs"), model=model)
