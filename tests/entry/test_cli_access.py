@@ -138,3 +138,18 @@ def test_keys_rotate_and_retire_while_the_home_is_open(
     assert _ran(capfd, "key", "list", *home) == {"signing": rotated["signing"], "good_too": []}
     assert cli.run(["search", "key", *place, "--user", "alice"]) == 0
     shutil.rmtree(tmp_path / "home")
+
+
+def test_operator_commands_act_as_whoever_is_named_and_are_refused_to_others(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    home = ["--home", str(tmp_path / "home"), "--tenant", "acme"]
+    assert cli.run(["write", "zed likes tea", "--agent", "planner", "--user", "zed", *home]) == 0
+    named = ["--agent", "planner", "--user", "alice", *home]
+    for words in (
+        ["erase", "zed"], ["policy", "load", "team"], ["privacy", "--personal", "keep"],
+        ["audit", "list"],
+    ):  # fmt: skip
+        assert cli.run([*words, *named]) == 1, words
+        assert "not allowed" in capfd.readouterr().err
+    assert cli.run(["erase", "zed", *home]) == 0

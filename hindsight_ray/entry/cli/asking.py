@@ -53,18 +53,13 @@ async def ask(asked: Asked, kind: type[c.Command], fields: Mapping[str, object])
 
 
 async def ask_as_operator(asked: Asked, kind: type[c.Command], fields: Mapping[str, object]) -> Any:
-    """The same, asked by the holder of the operator's key whoever else is named."""
+    """The same where the names are whom it is about: asked by a ticket's holder or the operator."""
     command = built(kind, fields)
     asked.check_caller()
     async with opened(asked) as hindsight:
-        return await operator_memory(hindsight, asked).ask(command)
-
-
-def operator_memory(hindsight: Hindsight, asked: Asked) -> Memory:
-    """The memory of the given ticket's holder, else of the tenant's operator."""
-    if asked.ticket is not None:
-        return hindsight.as_caller(asked.ticket)
-    return hindsight.operator(asked.tenant_named())
+        if asked.ticket is not None:
+            return await hindsight.as_caller(asked.ticket).ask(command)
+        return await hindsight.operator(asked.tenant_named()).ask(command)
 
 
 def built(kind: type[c.Command], fields: Mapping[str, object]) -> c.Command:

@@ -12,7 +12,7 @@ from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.audit import AuditReport, Seal
 from hindsight_ray.domain.rows import AuditEntry
 from hindsight_ray.entry.cli import people, show, show_access
-from hindsight_ray.entry.cli.asking import ask_as_operator
+from hindsight_ray.entry.cli.asking import ask
 from hindsight_ray.entry.cli.options import Asked, command, remember_place
 from hindsight_ray.errors import InvalidInput
 
@@ -44,7 +44,7 @@ async def listed(
     asked: Asked, *, limit: Annotated[int, typer.Option(help="At most so many.")] = 50
 ) -> None:
     """List the newest entries of the tenant's audit, newest first: metadata, never text."""
-    entries: Sequence[AuditEntry] = await ask_as_operator(asked, c.ReadAudit, {"limit": limit})
+    entries: Sequence[AuditEntry] = await ask(asked, c.ReadAudit, {"limit": limit})
     made = show.table("at", "principal", "verb", "object", "effect", "revision#", "rule")
     for one in entries:
         at = one.at.isoformat(timespec="seconds")
@@ -70,7 +70,7 @@ async def verify(
 ) -> int:
     """Follow every chain of the tenant's audit; name the first entry that is off, if one is."""
     fields = {"seals": tuple(map(_seal, seal or ()))}
-    report: AuditReport = await ask_as_operator(asked, c.VerifyAudit, fields)
+    report: AuditReport = await ask(asked, c.VerifyAudit, fields)
     document = {"sound": report.sound, **report.model_dump(mode="json")}
     show.answer(asked.json, document, show_access.audit_report(report))
     return 0 if report.sound else 1
@@ -78,7 +78,7 @@ async def verify(
 
 async def seal(asked: Asked) -> None:
     """Print where the tenant's audit stands, signed; keep it where nobody can change it."""
-    show.print_json(await ask_as_operator(asked, c.ReadSeal, {}))
+    show.print_json(await ask(asked, c.ReadSeal, {}))
 
 
 def _seal(file: pathlib.Path) -> Seal:

@@ -10,7 +10,7 @@ from hindsight_ray import compose
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.receipt import TenantDropped
 from hindsight_ray.entry.cli import show
-from hindsight_ray.entry.cli.asking import ask_as_operator
+from hindsight_ray.entry.cli.asking import ask
 from hindsight_ray.entry.cli.deployment import Config
 from hindsight_ray.entry.cli.options import Asked, command
 from hindsight_ray.errors import InvalidSettings
@@ -61,5 +61,5 @@ async def drop_tenant(
     """Delete a tenant with everything in it; its audit stays. Named twice, since it is final."""
     if asked.tenant_named() != name:
         raise InvalidSettings(f"`--tenant` and {name!r} are not the same; nothing was deleted")
-    dropped: TenantDropped = await ask_as_operator(asked, c.DropTenant, {"tenant": name})
+    dropped: TenantDropped = await ask(asked, c.DropTenant, {"tenant": name})
     show.answer(asked.json, dropped, show.plain(f"{name}: {dropped.rows:,} rows are gone"))

@@ -14,15 +14,23 @@ def add_to(app: typer.Typer) -> None:
 
 
 async def leakcheck(asked: Asked) -> int:
-    """Plant secrets in a tenant of its own and ask for them as everybody else. Exit 1 on a leak."""
-    from hindsight_ray.entry.leakcheck import check  # noqa: PLC0415 - loads every verb
+    """Plant secrets in tenants of its own and ask for them as everybody else. Exit 1 on a leak.
+
+    The tenants are dropped again; their audit, and the policy's revision, tell that they were.
+    """
+    from hindsight_ray.entry.leakcheck import Report, check  # noqa: PLC0415 - loads every verb
     from hindsight_ray.entry.leakcheck.tools import try_tools  # noqa: PLC0415 - loads MCP
 
     if asked.address is None and not asked.folder.exists():
         raise InvalidSettings(f"`--home` {asked.folder} is not there; name the memory to check")
     async with opened(asked) as hindsight:
-        report = await check(hindsight)
-        await try_tools(hindsight, report)
+        report = Report()
+        try:
+            await check(hindsight, report=report)
+            await try_tools(hindsight, report)
+        finally:
+            for tenant in report.tenants:
+                await hindsight.drop_tenant(tenant)
     document = {
         "tight": report.tight,
         "answers": report.answers,

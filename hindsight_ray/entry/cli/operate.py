@@ -13,7 +13,7 @@ from hindsight_ray.domain.caller import Ticket
 from hindsight_ray.domain.erasure import Erased
 from hindsight_ray.domain.privacy import Privacy
 from hindsight_ray.entry.cli import show
-from hindsight_ray.entry.cli.asking import ask_as_operator
+from hindsight_ray.entry.cli.asking import ask, ask_as_operator
 from hindsight_ray.entry.cli.options import Asked, command
 from hindsight_ray.errors import InvalidSettings, Unavailable
 
@@ -139,7 +139,7 @@ async def erase(
     asked: Asked, who: Annotated[str, typer.Argument(metavar="USER", help="Whose texts go.")]
 ) -> int:
     """Erase a user of a tenant: every text of theirs and what rests on it; prints the proof."""
-    proof: Erased = await ask_as_operator(asked, c.Erase, {"user": who})
+    proof: Erased = await ask(asked, c.Erase, {"user": who})
     made = show.table("what", "number")
     made.add_row("memories erased", str(len(proof.memories)))
     made.add_row("derived memories retracted", str(len(proof.retracted)))
@@ -166,5 +166,5 @@ async def privacy(
 ) -> None:
     """Say what a tenant keeps of secrets and personal data; without options, what is in force."""
     fields = {"secrets": secrets, "personal": personal}
-    kept: Privacy = await ask_as_operator(asked, c.SetPrivacy, fields)
+    kept: Privacy = await ask(asked, c.SetPrivacy, fields)
     show.answer(asked.json, kept, show.plain(f"secrets: {kept.secrets}, personal: {kept.personal}"))

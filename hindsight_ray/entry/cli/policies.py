@@ -18,7 +18,7 @@ from hindsight_ray.core.policy_text import parse_policy
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.receipt import PolicyLoaded
 from hindsight_ray.entry.cli import show, show_access
-from hindsight_ray.entry.cli.asking import ask_as_operator
+from hindsight_ray.entry.cli.asking import ask, ask_as_operator
 from hindsight_ray.entry.cli.options import Asked, command, remember_place
 from hindsight_ray.errors import InvalidInput, InvalidPolicy
 from hindsight_ray.service.policy_check import check_policy
@@ -149,7 +149,7 @@ async def lint_file(asked: Asked, file: PolicyFile) -> int:
 
 async def load(asked: Asked, file: PolicyFile) -> None:
     """Put a policy file, or a shipped profile by its name, in force. A fault changes nothing."""
-    loaded: PolicyLoaded = await ask_as_operator(asked, c.LoadPolicy, {"text": policy_text(file)})
+    loaded: PolicyLoaded = await ask(asked, c.LoadPolicy, {"text": policy_text(file)})
     show.answer(asked.json, loaded, show.facts(loaded.model_dump(), "in force"))
 
 

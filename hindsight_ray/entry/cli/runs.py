@@ -10,7 +10,7 @@ from hindsight_ray.domain.chat import Retried, Spent
 from hindsight_ray.domain.review import ReviewReport
 from hindsight_ray.domain.run import RunSummary, Trajectory
 from hindsight_ray.entry.cli import show
-from hindsight_ray.entry.cli.asking import ask, ask_as_operator
+from hindsight_ray.entry.cli.asking import ask
 from hindsight_ray.entry.cli.options import Asked, command, remember_place
 from hindsight_ray.errors import InvalidImport, InvalidInput
 
@@ -65,7 +65,7 @@ async def imported(
     fields = {
         "format": format_, "text": _text_of(file), "scope": scope, "trusted": not untrusted,
     }  # fmt: skip
-    report: c.ImportReport = await ask_as_operator(asked, c.ImportRuns, fields)
+    report: c.ImportReport = await ask(asked, c.ImportRuns, fields)
     show.answer(asked.json, report, show.imported(report))
 
 
@@ -97,12 +97,7 @@ async def spent(
     run_id: Annotated[str | None, typer.Argument(metavar="RUN", help="Of one run.")] = None,
 ) -> None:
     """Show what asking models has cost: of a run, or of the whole tenant."""
-    command = c.ReadSpending
-    found: Spent = (
-        await ask_as_operator(asked, command, {})
-        if run_id is None
-        else await ask(asked, command, {"run_id": run_id})
-    )
+    found: Spent = await ask(asked, c.ReadSpending, {"run_id": run_id})
     show.answer(asked.json, found, show.facts(found.model_dump(), "asking models has cost"))
 
 

@@ -27,11 +27,9 @@ from hindsight_ray.domain.upkeep import (
 from hindsight_ray.entry.cli import show
 from hindsight_ray.entry.cli.asking import (
     ask,
-    ask_as_operator,
     built,
     caller_memory,
     opened,
-    operator_memory,
 )
 from hindsight_ray.entry.cli.options import Asked, command, remember_place
 from hindsight_ray.entry.cli.people import Id, ScopeOption
@@ -171,7 +169,7 @@ async def maintain(
     forgotten: list[str] = []
     asked.check_caller()
     async with opened(asked) as hindsight:
-        memory = operator_memory(hindsight, asked)
+        memory = await caller_memory(hindsight, asked)
         while True:
             done: Maintained = await memory.ask(step)
             looked, swept = looked + done.looked_at, swept + done.swept
@@ -199,7 +197,7 @@ async def reembed(
     step = built(c.Reembed, fields)
     asked.check_caller()
     async with opened(asked) as hindsight:
-        memory = operator_memory(hindsight, asked)
+        memory = await caller_memory(hindsight, asked)
         checked = 0
         while True:
             done: Reembedding = await memory.ask(step)
@@ -229,7 +227,7 @@ async def calibrate(
 ) -> None:
     """Find a model's thresholds from labelled pairs, show how they lie, and keep them."""
     fields = {"pairs": _pairs(file), "model": model, "dimension": dimension, "api_base": api_base}
-    found: Calibration = await ask_as_operator(asked, c.Calibrate, fields)
+    found: Calibration = await ask(asked, c.Calibrate, fields)
     kept = not dry and asked.address is None
     settings = load_settings(asked.folder)
     if kept and model is not None and model != settings.embedding:

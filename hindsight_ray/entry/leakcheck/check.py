@@ -48,18 +48,30 @@ class Report:
     allowed: list[str] = field(default_factory=list[str])
     untried: list[str] = field(default_factory=list[str])
     findings: list[Finding] = field(default_factory=list[Finding])
+    tenants: list[str] = field(default_factory=list[str])  # made for the check, to be dropped
 
     @property
     def tight(self) -> bool:
         return not self.findings and not self.untried
 
+    def tenant(self) -> str:
+        """The name of one more tenant of the check's own."""
+        self.tenants.append(f"leak-{word()}")
+        return self.tenants[-1]
 
-async def check(hindsight: Hindsight, only: Container[str] | None = None) -> Report:
-    """Try every verb of the door, or `only` those. Needs the operator's key, to make tickets."""
-    report = Report(untried=list(untried(VERBS)))
+
+async def check(
+    hindsight: Hindsight, only: Container[str] | None = None, *, report: Report | None = None
+) -> Report:
+    """Try every verb of the door, or `only` those. Needs the operator's key, to make tickets.
+
+    Adds to `report` if one is given; its `tenants` are the caller's to drop.
+    """
+    report = Report() if report is None else report
+    report.untried += untried(VERBS)
     names = Names()
-    planted = await plant(hindsight, f"leak-{word()}", names)
-    empty = absent(f"leak-{word()}", planted.facts)
+    planted = await plant(hindsight, report.tenant(), names)
+    empty = absent(report.tenant(), planted.facts)
     await hindsight.issue_ticket(tenant=empty.tenant, agent=names.agent)
     session = planted.facts.session
     here = await strangers(hindsight, planted.facts.tenant, names, session)
@@ -70,17 +82,17 @@ async def check(hindsight: Hindsight, only: Container[str] | None = None) -> Rep
             continue
         report.strangers.append(stranger.kind)
         await _try(hindsight, report, (planted, stranger), (empty, control), only)
-    outside = [await _outside(hindsight, planted) for _ in range(2)]
+    outside = [await _outside(hindsight, planted, report.tenant()) for _ in range(2)]
     report.strangers.append(outside[0].kind)
     await _try(hindsight, report, (planted, outside[0]), (empty, outside[1]), only)
     return report
 
 
-async def _outside(hindsight: Hindsight, planted: Planted) -> Stranger:
+async def _outside(hindsight: Hindsight, planted: Planted, tenant: str) -> Stranger:
     """Somebody of the owner's names and session, in a tenant of their own."""
     names = planted.facts.names
     ticket = await hindsight.issue_ticket(
-        tenant=f"leak-{word()}", agent=names.agent, user=names.user, session=planted.facts.session
+        tenant=tenant, agent=names.agent, user=names.user, session=planted.facts.session
     )
     return Stranger("the same names in another tenant", ticket.token, names.agent)
 

@@ -8,7 +8,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from hindsight_ray.client.hindsight import Hindsight
 from hindsight_ray.domain import commands as c
 from hindsight_ray.entry.leakcheck.check import Finding, Report, faults
-from hindsight_ray.entry.leakcheck.planted import Names, absent, plant, word
+from hindsight_ray.entry.leakcheck.planted import Names, absent, plant
 from hindsight_ray.entry.leakcheck.table import TOOLS
 from hindsight_ray.entry.mcp_server import Asking, Rates, Tools
 
@@ -18,8 +18,8 @@ _RATES = Rates(1_000.0, 1_000.0)
 async def try_tools(hindsight: Hindsight, report: Report) -> None:
     """Add to the report what the tools tell another user of secrets planted anew."""
     names = Names()
-    planted = await plant(hindsight, f"leak-{word()}", names)
-    empty = absent(f"leak-{word()}", planted.facts)
+    planted = await plant(hindsight, report.tenant(), names)
+    empty = absent(report.tenant(), planted.facts)
     tools = [name for name in dir(Tools) if name.startswith("memory_")]
     report.untried += sorted(f"tool {name}" for name in set(tools) - set(TOOLS))
     for name, attempts in TOOLS.items():
