@@ -124,9 +124,9 @@ def derived_uuid(*parts: str | int) -> str:
     return str(uuid.uuid5(_NAMESPACE, name))
 
 
-def memory_uuid(tenant: str, principal: str, verb: str, command: str, part: int = 0) -> MemoryUuid:
-    """A memory's id: nobody's command can touch another principal's record."""
-    return MemoryUuid(derived_uuid("memory", tenant, principal, verb, command, part))
+def memory_uuid(tenant: str, owner: str, verb: str, command: str, part: int = 0) -> MemoryUuid:
+    """A memory's id: nobody's command can touch another owner's record."""
+    return MemoryUuid(derived_uuid("memory", tenant, owner, verb, command, part))
 
 
 def _encoded(text: str) -> bytes:

@@ -45,6 +45,15 @@ class Caller(Value):
         return user_scope(self.user)
 
     @property
+    def receipt_owner(self) -> str:
+        """Whose the caller's commands are: its own principal, and the user that it acts for.
+
+        Receipts, ids and outcomes follow from it. The blank is in no id, so none is ambiguous.
+        """
+        acting = self.acting_scope
+        return self.principal if acting is None else f"{self.principal} {acting}"
+
+    @property
     def recorded_as(self) -> str:
         """The name that the caller's events carry: the agent's, or else the user's."""
         return self.agent or self.user or ""

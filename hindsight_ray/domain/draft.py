@@ -27,14 +27,15 @@ DraftVerb = Literal["write", "review", "promote"]
 
 
 class Draft(Value):
-    """What to keep. Ids follow from `tenant`, `principal`, `verb`, `command_id` and the part.
+    """What to keep. Ids follow from `tenant`, `owner`, `verb`, `command_id` and the part.
 
     `audience` holds `scope` and every other scope that a reader must be able to read. `status` is
     what the author asks for at best; doubts can only lower it.
     """
 
     tenant: TenantId
-    principal: ScopeName  # whose command it is, and in whose name the audit writes it
+    principal: ScopeName  # in whose name the audit writes it
+    acting_scope: ScopeName | None = None  # of the user for whom the principal commands it
     verb: DraftVerb = "write"
     command_id: CommandId
     scope: Scope
@@ -55,6 +56,12 @@ class Draft(Value):
     status: Literal["active", "quarantined"] = "active"
     derived_from: tuple[MemoryRef, ...] = ()
     why: str = Field(default="", max_length=SUMMARY_CHARACTERS_MAX)  # kept in its history
+
+    @property
+    def owner(self) -> str:
+        """Whose command it is, as `Caller.receipt_owner` says it."""
+        acting = self.acting_scope
+        return self.principal if acting is None else f"{self.principal} {acting}"
 
     @property
     def told(self) -> str:

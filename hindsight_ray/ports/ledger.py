@@ -103,7 +103,7 @@ class ReviewLog(Protocol):
 
 
 class CommandLog(Protocol):
-    """Receipts by principal and command id, with the payload's digest."""
+    """Receipts by owner (`Caller.receipt_owner`) and command id, with the payload's digest."""
 
     async def get(self, tenant: str, principal: str, command_id: str) -> tuple[str, str] | None:
         """(digest of the payload, receipt as JSON), or None."""

@@ -9,7 +9,7 @@ The draft says everything (scope, audience, labels, source, scene, status); whoe
 authorised it. `reader` is the admitted caller who will see the receipt: if they may not read the
 draft's audience, nothing is compared and they learn `stored`. None is the product itself, on a
 reviewer's job: the draft is compared with whatever asks nothing of a reader that it does not ask,
-and what its receipt tells is the service's to guard. Ids follow from the draft's tenant, principal,
+and what its receipt tells is the service's to guard. Ids follow from the draft's tenant, owner,
 verb, command id and part; the same command again is answered by its first receipt, whatever it
 holds by then, so derive `command_id` from what the draft is about (run, review, place in it).
 """
@@ -127,7 +127,7 @@ async def _kept(
     world: World, draft: Draft, prepared: Prepared, reader: Admitted | None
 ) -> Receipt | judging.Undecided:
     async with changing(world, draft.command_id) as unit:
-        known = await unit.commands.get(draft.tenant, draft.principal, draft.command_id)
+        known = await unit.commands.get(draft.tenant, draft.owner, draft.command_id)
         if known is not None:
             return Receipt.model_validate_json(known[1])
         revision = (await unit.policy.standing(draft.tenant, "")).revision
@@ -137,7 +137,7 @@ async def _kept(
             return receipt
         await unit.commands.put(
             draft.tenant,
-            draft.principal,
+            draft.owner,
             draft.command_id,
             digest(draft),
             receipt.model_dump_json(),
@@ -176,7 +176,7 @@ async def commit_draft(
 
 def own_ids(draft: Draft, parts: int) -> tuple[MemoryUuid, ...]:
     """The ids that the draft's records get, whatever is decided about them."""
-    names = (draft.tenant, draft.principal, draft.verb, draft.command_id)
+    names = (draft.tenant, draft.owner, draft.verb, draft.command_id)
     return tuple(memory_uuid(*names, part) for part in range(parts))
 
 

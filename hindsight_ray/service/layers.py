@@ -30,7 +30,7 @@ async def set_working(world: World, caller: Caller, command: SetWorking) -> Work
         run = await joined(unit, admitted, command.run_id)
         if run.closed_at is not None:
             raise closed(run)
-        await unit.layers.set_working(run.tenant, run.run_id, _owner(caller), command.state)
+        await unit.layers.set_working(run.tenant, run.run_id, caller.receipt_owner, command.state)
         return command.state
 
 
@@ -39,7 +39,7 @@ async def get_working(world: World, caller: Caller, command: GetWorking) -> Work
     async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller)
         run = await joined(unit, admitted, command.run_id)
-        state = await unit.layers.working(run.tenant, run.run_id, _owner(caller))
+        state = await unit.layers.working(run.tenant, run.run_id, caller.receipt_owner)
         return state or WorkingState()
 
 
@@ -50,7 +50,7 @@ async def note(world: World, caller: Caller, command: Note) -> ShortTerm:
     fails, or notes come faster than it answers. The window never holds more than twice its lines.
     """
     keep = world.settings.short_term_lines
-    owner = _owner(caller)
+    owner = caller.receipt_owner
     by_model = prompt_for(world, "window") is not None
     async with world.ledger.writing() as unit:
         admitted = await admit(world, unit, caller)
@@ -72,7 +72,7 @@ async def _fold(
     unit: Unit, caller: Caller, session: SessionName, lines: Sequence[str], said: str = ""
 ) -> None:
     summary = summary_of(lines, said)
-    await unit.layers.fold_window(caller.tenant, _owner(caller), session, lines, summary)
+    await unit.layers.fold_window(caller.tenant, caller.receipt_owner, session, lines, summary)
 
 
 def _begin(world: World, job: Coroutine[None, None, None]) -> None:
@@ -108,7 +108,7 @@ async def window(world: World, caller: Caller, command: Window) -> ShortTerm:
         admitted = await admit(world, unit, caller)
         session = _session(caller)
         admitted.require("read", _scope(caller))
-        lines = await unit.layers.window(caller.tenant, _owner(caller), session)
+        lines = await unit.layers.window(caller.tenant, caller.receipt_owner, session)
     return ShortTerm(session=session, lines=tuple(lines))
 
 
@@ -123,9 +123,3 @@ def _session(caller: Caller) -> SessionName:
 
 def _scope(caller: Caller) -> str:
     return caller.acting_scope or caller.principal
-
-
-def _owner(caller: Caller) -> str:
-    """The own principal and the user acted for; a blank is in no id, so none is ambiguous."""
-    acting = caller.acting_scope
-    return caller.principal if acting is None else f"{caller.principal} {acting}"

@@ -20,7 +20,7 @@ async def replayed(
     The caller must have been admitted and authorised first: a receipt is no way around a policy.
     Raises `CommandReused` if the id came with another payload.
     """
-    found = await unit.commands.get(caller.tenant, caller.principal, command_id)
+    found = await unit.commands.get(caller.tenant, caller.receipt_owner, command_id)
     if found is None:
         return None
     known, receipt = found
@@ -38,7 +38,11 @@ async def keep(
 ) -> None:
     """Write the receipt, in the transaction that carries the command out."""
     await unit.commands.put(
-        caller.tenant, caller.principal, command_id, _payload(command), receipt.model_dump_json()
+        caller.tenant,
+        caller.receipt_owner,
+        command_id,
+        _payload(command),
+        receipt.model_dump_json(),
     )
 
 

@@ -87,6 +87,7 @@ def _draft(caller: Caller, command: Promote, memory: Memory) -> Draft:
     return Draft(
         tenant=caller.tenant,
         principal=caller.principal,
+        acting_scope=caller.acting_scope,
         verb="promote",
         command_id=command.command_id,
         scope=command.scope,

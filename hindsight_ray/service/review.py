@@ -179,7 +179,7 @@ async def _keep_one(world: World, job: Job, draft: Draft, outturn: Outturn) -> N
         async with world.ledger.reading() as unit:
             reviewer = await admit(world, unit, _reviewer(world, job.run, job.offered))
             reviewer.require("write", draft.scope)
-            done = await unit.commands.get(draft.tenant, draft.principal, draft.command_id)
+            done = await unit.commands.get(draft.tenant, draft.owner, draft.command_id)
         # Known by its receipt, it need not be embedded again.
         receipt = (
             await keep(world, draft, reader=None)

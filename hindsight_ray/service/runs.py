@@ -12,7 +12,7 @@ from hindsight_ray.domain.commands import CloseRun, JoinRun, ListRuns, ReadRun, 
 from hindsight_ray.domain.ids import RunUuid
 from hindsight_ray.domain.run import Participant, Run, RunClosure, RunSummary, Trajectory
 from hindsight_ray.domain.scope import ScopeName, checked_audience, user_scope
-from hindsight_ray.errors import CommandReused, InvalidInput, RunClosed
+from hindsight_ray.errors import InvalidInput, RunClosed
 from hindsight_ray.ports import Unit
 from hindsight_ray.service import once, review_due
 from hindsight_ray.service.admit import Admitted, absent, admit
@@ -31,7 +31,7 @@ async def start(world: World, caller: Caller, command: StartRun) -> Run:
         admitted.require("write", scope)
         before = await once.replayed(unit, caller, command.command_id, command, Run)
         if before is not None:
-            return await _begun_before(unit, caller, command, before)
+            return await unit.runs.get(caller.tenant, before.run_id) or before  # as it is now
         run = _new_run(admitted, command, scope)
         await unit.runs.create(run)
         await unit.runs.enter(run.tenant, run.run_id, caller.recorded_as, caller.sitting)
@@ -162,7 +162,7 @@ def _participant(caller: Caller) -> Participant:
 
 def _new_run(admitted: Admitted, command: StartRun, scope: ScopeName) -> Run:
     caller = admitted.caller
-    run_id = derived_uuid("run", caller.tenant, caller.principal, command.command_id)
+    run_id = derived_uuid("run", caller.tenant, caller.receipt_owner, command.command_id)
     return Run(
         run_id=RunUuid(run_id),
         tenant=caller.tenant,
@@ -178,18 +178,6 @@ def _new_run(admitted: Admitted, command: StartRun, scope: ScopeName) -> Run:
         participants=(_participant(caller),),
         started_at=admitted.now,
     )
-
-
-async def _begun_before(unit: Unit, caller: Caller, command: StartRun, begun: Run) -> Run:
-    """The run that this command began, as it is now; not for the same agent of another user."""
-    run = await unit.runs.get(caller.tenant, begun.run_id) or begun
-    if not takes_part(run, caller):
-        raise CommandReused(
-            f"`command_id` {command.command_id!r} was used for another run;"
-            " give each command its own id",
-            command_id=command.command_id,
-        )
-    return run
 
 
 def _joined(run: Run, caller: Caller) -> Run:

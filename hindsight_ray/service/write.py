@@ -125,6 +125,7 @@ def _draft(admitted: Admitted, command: Write, scope: ScopeName, taken_over: Inh
     return Draft(
         tenant=caller.tenant,
         principal=caller.principal,
+        acting_scope=caller.acting_scope,
         verb="write",
         command_id=command.command_id,
         scope=scope,

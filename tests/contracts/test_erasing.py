@@ -210,3 +210,24 @@ async def test_an_erased_command_that_is_sent_again_brings_nothing_back(home: St
     with pytest.raises(Exception, match="cannot follow"):
         await home.ask(alice, command)
     assert _left(home.path) == {}
+
+
+@pytest.mark.covers("erase.bytes")
+async def test_receipts_of_an_agent_go_for_the_user_it_acted_for_and_stay_for_another(
+    home: Staged,
+) -> None:
+    said: dict[str, str] = {}
+    for user in ("alice", "bob", "xalice"):
+        token = await home.ticket(agent="planner", user=user)
+        wrote = await _ask(
+            home, token, c.Write, content=f"Rule {user}", scope="agent:planner", command_id="c1"
+        )
+        said[user] = wrote.ids[0]
+        await _ask(home, token, c.Forget, memory_id=wrote.ids[0], command_id="f1")
+    proof: Erased = await _ask(home, await home.operator(), c.Erase, user="alice")
+    assert proof.rows["receipts"] == 2
+    assert (proof.remains.found, proof.remains.held_elsewhere) == ((), ())
+    async with home.world.ledger.reading() as unit:
+        for user in said:
+            kept = await unit.commands.get("acme", f"agent:planner user:{user}", "c1")
+            assert (kept is None) == (user == "alice")

@@ -10,6 +10,9 @@ import pytest
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.base import build
 from hindsight_ray.domain.event import Event
+from hindsight_ray.domain.ids import MemoryUuid
+from hindsight_ray.domain.memory import Memory
+from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.run import (
     Outcome,
     RecordAck,
@@ -140,8 +143,48 @@ async def test_a_start_with_a_used_command_id_and_another_payload_is_refused(hom
     await begun(home, token, command_id="once")
     with pytest.raises(CommandReused, match="'once'"):
         await begun(home, token, command_id="once", goal="Something else")
-    with pytest.raises(CommandReused, match="'once'"):  # the same agent, for another user
-        await begun(home, await planner(home, user="bob"), command_id="once")
+
+
+@pytest.mark.covers("G3.commands", "G1.runs")
+async def test_one_agent_for_two_users_begins_two_runs_with_one_command_id(home: Staged) -> None:
+    alices, bobs = await planner(home), await planner(home, user="bob")
+    fields = {"command_id": "once", "scope": "agent:planner"}
+    first, second = await begun(home, alices, **fields), await begun(home, bobs, **fields)
+    assert first.run_id != second.run_id
+    assert second.audience == ("agent:planner", "user:bob")
+    other = await begun(home, await planner(home, user="carol"), command_id="once", goal="Else")
+    assert other.run_id not in (first.run_id, second.run_id)
+
+
+@pytest.mark.covers("G3.commands", "G1.runs")
+async def test_a_command_id_of_one_user_says_and_takes_nothing_of_another_users(
+    home: Staged,
+) -> None:
+    alices, bobs = await planner(home), await planner(home, user="bob")
+    said = _write("Drain the node first")
+    first, second = await home.ask(alices, said), await home.ask(bobs, said)
+    assert isinstance(first, Receipt)
+    assert isinstance(second, Receipt)
+    assert (first.result, second.result) == ("stored", "stored")
+    assert set(first.ids).isdisjoint(second.ids)
+    assert await home.ask(bobs, said) == second
+    for token, receipt in ((alices, first), (bobs, second)):
+        memory = await home.ask(token, c.Get(memory_id=MemoryUuid(receipt.ids[0])))
+        assert isinstance(memory, Memory)
+    reused = _write("Something else")
+    assert await home.ask(await planner(home, user="carol"), reused)
+    for token, receipt in ((alices, first), (bobs, second)):
+        gone = await home.ask(
+            token, build(c.Forget, {"memory_id": receipt.ids[0], "command_id": "f1"})
+        )
+        assert isinstance(gone, Receipt)
+        assert gone.ids == receipt.ids
+        with pytest.raises(NotFound):
+            await home.ask(token, c.Get(memory_id=MemoryUuid(receipt.ids[0])))
+
+
+def _write(content: str) -> c.Write:
+    return build(c.Write, {"content": content, "scope": "agent:planner", "command_id": "c1"})
 
 
 # Joining and reading

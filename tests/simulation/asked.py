@@ -204,9 +204,9 @@ class Asked:
 
     def _kept(self, verb: str, command_id: str, new: Kept, *, told_reader: bool) -> Plan:
         model, who = self.model, self.who
-        own = str(memory_uuid(who.tenant, who.principal, verb, command_id))
+        own = str(memory_uuid(who.tenant, who.owner, verb, command_id))
         reads = model.reads(who, new.audience, new.labels)
-        key = (who.tenant, who.principal, command_id)
+        key = (who.tenant, who.owner, command_id)
         done = self.receipts.get(key)
         if done is not None:
             return done if reads or not told_reader else ("ok", ("stored", (own,))), None
@@ -267,7 +267,7 @@ class Asked:
         old = model.memories[command.memory_id]
         if not model.may(who, "write", old.scope):
             return _no("AccessDenied")
-        key = (who.tenant, who.principal, command.command_id)
+        key = (who.tenant, who.owner, command.command_id)
         if key in self.receipts:
             return self.receipts[key], None
         taken = model.inherited(who)
@@ -294,7 +294,7 @@ class Asked:
 
     def _forget(self, command: c.Forget, write: bool) -> Plan:
         model, who = self.model, self.who
-        key = (who.tenant, who.principal, command.command_id)
+        key = (who.tenant, who.owner, command.command_id)
         old = model.memories.get(command.memory_id)
         done = self.receipts.get(key)
         if done is not None and old is not None:
@@ -319,7 +319,7 @@ class Asked:
             return _no("AccessDenied")
         if not all(model.may_give(who, one, command.scope, until) for one in command.actions):
             return _no("AccessDenied")
-        key = (who.tenant, who.principal, command.command_id)
+        key = (who.tenant, who.owner, command.command_id)
         if key in self.receipts:
             return self.receipts[key], None
         if until is not None and until <= model.now:
@@ -340,7 +340,7 @@ class Asked:
         anyones = model.may(who, "administer", "global")
         if not anyones and not model.may(who, "share", command.scope):
             return _no("AccessDenied")
-        key = (who.tenant, who.principal, command.command_id)
+        key = (who.tenant, who.owner, command.command_id)
         if key in self.receipts:
             return self.receipts[key], None
         going = [
@@ -363,7 +363,7 @@ class Asked:
         model, who, scope = self.model, self.who, str(command.scope)
         if not model.may(who, "write", scope):
             return _no("AccessDenied")
-        name = derived_uuid("run", who.tenant, who.principal, command.command_id)
+        name = derived_uuid("run", who.tenant, who.owner, command.command_id)
 
         def effect() -> None:
             model.runs[name] = Course(

@@ -34,6 +34,10 @@ class Who:
         return f"user:{self.user}" if self.agent and self.user else None
 
     @property
+    def owner(self) -> str:
+        return f"{self.principal} {self.acting}" if self.acting else self.principal
+
+    @property
     def name(self) -> str:
         return self.agent or self.user or ""
 

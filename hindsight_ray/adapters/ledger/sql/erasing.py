@@ -47,7 +47,8 @@ _MARK = "erased "  # before the id of an erasure, among the facts
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # What identifies and does not tell: ids, digests, scopes, times, numbers.
 _NO_TEXT = re.compile(
-    rf"{_UUID.pattern}|[0-9a-f]{{32,}}|(?:user|agent):\S+|\d{{4}}-\d\d-\d\dT[\d:.+Z-]+|[\d.e+-]+"
+    rf"{_UUID.pattern}|[0-9a-f]{{32,}}|(?:user|agent):\S+(?: user:\S+)?"
+    r"|\d{4}-\d\d-\d\dT[\d:.+Z-]+|[\d.e+-]+"
 )
 _BATCH = 500
 _BYTES_MIN = 8  # of a text that is searched for: shorter ones are everywhere
@@ -217,13 +218,13 @@ def _wipe_layers(
 def _wipe_receipts(
     connection: Connection, tenant: str, user: str, gone: set[str], texts: set[str]
 ) -> int:
-    """The user's own, and those that name what is gone."""
+    """The user's own, those of agents acting for them, and those that name what is gone."""
     mine: list[tuple[str, str]] = []
     rows = select(commands.c.principal, commands.c.command_id, commands.c.receipt)
     for principal, command_id, receipt in connection.execute(
         rows.where(commands.c.tenant == tenant)
     ):
-        if principal == f"user:{user}" or not gone.isdisjoint(_UUID.findall(receipt)):
+        if f"user:{user}" in principal.split(" ") or not gone.isdisjoint(_UUID.findall(receipt)):
             mine.append((principal, command_id))
     for principal, command_id in mine:
         which = [
