@@ -10,6 +10,7 @@ from hindsight_ray.core.attribution.provenance import provenance
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import Attribute
 from hindsight_ray.domain.credit import Attribution
+from hindsight_ray.service import offered
 from hindsight_ray.service.admit import admit
 from hindsight_ray.service.compare import compare
 from hindsight_ray.service.judged import judge
@@ -27,6 +28,9 @@ async def attribute(world: World, caller: Caller, command: Attribute) -> Attribu
     async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller)
         trajectory = await reviewable(unit, admitted, command.run_id)
-        memories = await readable_texts(unit, admitted, trajectory.events)
+        readable = await readable_texts(unit, admitted, trajectory.events)
+        growth = await offered.showing_memories(unit, admitted, readable.memories, [trajectory.run])
+    await offered.grow(world, admitted, [growth])
+    memories = readable.texts
     run = shown(trajectory, memories)
     return blamed(run, memories) if command.method == "blame" else provenance(run, memories)

@@ -15,7 +15,7 @@ from hindsight_ray.domain.credit import Attribution, Credited
 from hindsight_ray.domain.event import Event
 from hindsight_ray.domain.run import Run, Trajectory
 from hindsight_ray.ports import Unit
-from hindsight_ray.service import feedback
+from hindsight_ray.service import feedback, offered
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.credit import relabelled
 from hindsight_ray.service.noted import note_done
@@ -35,7 +35,11 @@ async def compare(world: World, caller: Caller, command: Attribute) -> Attributi
         run = await reviewable(unit, admitted, command.run_id)
         others = [await trajectory_of(unit, one) for one in await _comparable(unit, admitted, run)]
         every = (run, *others)
-        texts = await readable_texts(unit, admitted, _events(every))
+        readable = await readable_texts(unit, admitted, _events(every))
+        runs = [one.run for one in every]
+        growth = await offered.showing_memories(unit, admitted, readable.memories, runs)
+    await offered.grow(world, admitted, [growth])
+    texts = readable.texts
     seen = [shown(one, texts) for one in every]
     found = compared(Comparison(seen[0], tuple(seen), texts), command.formula)
     if found.beside:

@@ -24,7 +24,7 @@ from hindsight_ray.domain.credit import Attribution, Credit, Credited, Target
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.run import Trajectory
 from hindsight_ray.errors import InvalidInput
-from hindsight_ray.service import feedback
+from hindsight_ray.service import feedback, offered
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.noted import note_done
 from hindsight_ray.service.outcome import took_part
@@ -42,7 +42,10 @@ async def read_for_replay(world: World, caller: Caller, command: ReadForReplay) 
     async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller)
         trajectory = await reviewable(unit, admitted, command.run_id)
-        texts = await readable_texts(unit, admitted, trajectory.events)
+        readable = await readable_texts(unit, admitted, trajectory.events)
+        growth = await offered.showing_memories(unit, admitted, readable.memories, [trajectory.run])
+    await offered.grow(world, admitted, [growth])
+    texts = readable.texts
     memories = tuple(SeenMemory(ref=ref, content=text) for ref, text in texts.items())
     return ReplayRecord(trajectory=shown(trajectory, texts), memories=memories)
 
@@ -52,7 +55,8 @@ async def submit(world: World, caller: Caller, command: SubmitCredits) -> Credit
     async with world.ledger.writing() as unit:
         admitted = await admit(world, unit, caller)
         trajectory = await reviewable(unit, admitted, command.run_id)
-        texts = await readable_texts(unit, admitted, trajectory.events)
+        readable = await readable_texts(unit, admitted, trajectory.events)
+        texts = readable.texts
         _check(trajectory, command.attribution, {str(ref.id) for ref in texts})
         why_not = _why_not(admitted, trajectory, command.attribution)
         credited = Credited(
@@ -69,6 +73,8 @@ async def submit(world: World, caller: Caller, command: SubmitCredits) -> Credit
         await note_done(
             unit, admitted, verb="SubmitCredits", action="review", scope=run.scope, name=run.run_id
         )
+        growth = await offered.showing_memories(unit, admitted, readable.memories, [run])
+        await offered.grow_within(unit, admitted, [growth])
     return CreditsKept(credited=credited, rated=moved if why_not is None else ())
 
 
@@ -76,15 +82,14 @@ async def listed(world: World, caller: Caller, command: ReadCredits) -> tuple[Cr
     """What was found about a run, without the memories that this reader may not read."""
     async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller)
-        await reviewable(unit, admitted, command.run_id)
+        run = (await reviewable(unit, admitted, command.run_id)).run
         kept = await unit.credits.of_run(caller.tenant, command.run_id)
         named = sorted({name for one in kept for name in _memories_in(one.attribution)})
         current = await unit.memories.current(caller.tenant, named)
-    texts = {
-        str(memory.id): memory.content
-        for memory in current.values()
-        if admitted.may_read(memory.audience, memory.labels)
-    }
+        readable = [one for one in current.values() if admitted.may_read(one.audience, one.labels)]
+        growth = await offered.showing_memories(unit, admitted, readable, [run])
+    await offered.grow(world, admitted, [growth])
+    texts = {str(memory.id): memory.content for memory in readable}
     return tuple(
         one.model_copy(update={"attribution": relabelled(one.attribution, texts)}) for one in kept
     )

@@ -13,6 +13,7 @@ from hindsight_ray.domain.event import Event
 from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.run import Run
 from hindsight_ray.ports import Unit
+from hindsight_ray.service import offered
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.seen import shows, visible
 from hindsight_ray.service.trajectory import trajectory_of
@@ -33,6 +34,9 @@ async def explain(world: World, caller: Caller, command: Explain) -> Explanation
         readable = {name: source for name, source in sources.items() if shows(admitted, source)}
         run, events = await _evidence(unit, admitted, [memory, *readable.values()])
         credits_ = () if run is None else await _credits(unit, run, events)
+        runs = () if run is None else (run,)
+        growth = await offered.showing_memories(unit, admitted, [memory], runs)
+    await offered.grow(world, admitted, [growth])
     return Explanation(
         memory_id=memory.id,
         source_kind=memory.source.kind,

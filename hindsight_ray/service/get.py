@@ -17,8 +17,7 @@ async def get(world: World, caller: Caller, command: Get) -> Memory:
     async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller)
         memory = await visible(unit, admitted, command.memory_id)
-        runs = await offered.runs_of(unit, admitted, None)
-        growth = await offered.growth(unit, admitted, runs, [memory])
+        growth = await offered.showing_memories(unit, admitted, [memory])
         (shown,) = await presentable(unit, admitted, [memory])
     await offered.grow(world, admitted, [growth])
     return shown

@@ -27,7 +27,6 @@ async def history(world: World, caller: Caller, command: History) -> tuple[Revis
             for ref, record in then.items()
             if admitted.may_read(record.audience, record.labels)
         }
-        runs = await offered.runs_of(unit, admitted, None)
-        growth = await offered.growth(unit, admitted, runs, [memory, *readable.values()])
+        growth = await offered.showing_memories(unit, admitted, [memory, *readable.values()])
     await offered.grow(world, admitted, [growth])
     return tuple(note for note in notes if note.content is None or note.revision in readable)

@@ -18,6 +18,7 @@ from hindsight_ray.domain.credit import Attribution
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.run import Trajectory
 from hindsight_ray.errors import ModelFailed
+from hindsight_ray.service import offered
 from hindsight_ray.service.admit import admit
 from hindsight_ray.service.asking import Asking, ask, prompt_for
 from hindsight_ray.service.texts import readable_texts, shown
@@ -46,8 +47,10 @@ async def _seen(
     async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller)
         trajectory = await reviewable(unit, admitted, command.run_id)
-        memories = await readable_texts(unit, admitted, trajectory.events)
-    return shown(trajectory, memories), dict(memories)
+        readable = await readable_texts(unit, admitted, trajectory.events)
+        growth = await offered.showing_memories(unit, admitted, readable.memories, [trajectory.run])
+    await offered.grow(world, admitted, [growth])
+    return shown(trajectory, readable.texts), readable.texts
 
 
 async def _verdict(

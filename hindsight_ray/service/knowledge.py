@@ -8,7 +8,7 @@ from hindsight_ray.domain.commands import ExportKnowledge
 from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.scope import GLOBAL
 from hindsight_ray.domain.upkeep import Knowledge
-from hindsight_ray.service import commit
+from hindsight_ray.service import commit, offered
 from hindsight_ray.service.admit import admit, row_filter
 from hindsight_ray.service.seen import presentable, shows
 from hindsight_ray.service.world import World
@@ -51,4 +51,6 @@ async def export(world: World, caller: Caller, command: ExportKnowledge) -> tupl
         await commit.note(unit, caller.tenant, command.scope or "every scope", by)
         for memory in shown:
             await commit.note(unit, caller.tenant, memory.id, by)
+        growth = await offered.showing_memories(unit, admitted, shown)
+        await offered.grow_within(unit, admitted, [growth])
     return tuple(document(memory, memory.source.reviewed_by or "") for memory in shown)

@@ -19,7 +19,7 @@ from hindsight_ray.errors import InvalidInput, ModelFailed, OverQuota
 from hindsight_ray.ports import Unit
 from hindsight_ray.service.admit import admit
 from hindsight_ray.service.asking import Asking, ask, prompt_for
-from hindsight_ray.service.runs import closed, joined
+from hindsight_ray.service.joined import closed, joined
 from hindsight_ray.service.world import World
 
 

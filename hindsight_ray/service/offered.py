@@ -13,7 +13,7 @@ from hindsight_ray.domain.rows import Offered
 from hindsight_ray.domain.run import Run
 from hindsight_ray.ports import Unit
 from hindsight_ray.service.admit import Admitted
-from hindsight_ray.service.runs import joined
+from hindsight_ray.service.joined import joined
 from hindsight_ray.service.world import World
 
 
@@ -63,11 +63,48 @@ class Growth:
 async def growth(
     unit: Unit, admitted: Admitted, runs: Iterable[str], memories: Sequence[Memory]
 ) -> Growth | None:
-    """What showing these memories would add to the caller's runs; None if nothing."""
-    if not memories:
+    """What showing these memories would add to these runs of the caller's; None if nothing."""
+    return await _growth(unit, admitted, runs, _shown(memories)) if memories else None
+
+
+async def showing(
+    unit: Unit,
+    admitted: Admitted,
+    audience: Iterable[str],
+    labels: Iterable[str] = (),
+    *,
+    refs: Iterable[MemoryRef] = (),
+    untrusted: bool = False,
+) -> Growth | None:
+    """What showing text with these readers would add to all open runs of the caller's.
+
+    Every verb that shows text of runs or memories asks this, and lets the runs grow first.
+    """
+    shown = Offered(frozenset(audience), frozenset(labels), untrusted, frozenset(refs))
+    if shown == Offered():
         return None
+    return await _growth(unit, admitted, await runs_of(unit, admitted, None), shown)
+
+
+async def showing_memories(
+    unit: Unit, admitted: Admitted, memories: Iterable[Memory], runs: Iterable[Run] = ()
+) -> Growth | None:
+    """The same of these memories, and of these runs: what happened in them is their audience's."""
+    shown, runs = _shown(tuple(memories)), tuple(runs)
+    return await showing(
+        unit,
+        admitted,
+        shown.audience.union(*(run.audience for run in runs)),
+        shown.labels,
+        refs=shown.refs,
+        untrusted=shown.untrusted or not all(run.trusted for run in runs),
+    )
+
+
+async def _growth(
+    unit: Unit, admitted: Admitted, runs: Iterable[str], shown: Offered
+) -> Growth | None:
     caller = admitted.caller
-    shown = _shown(memories)
     grown = tuple(
         [
             run
@@ -83,14 +120,19 @@ async def grow(world: World, admitted: Admitted, growths: Iterable[Growth | None
     needed = [one for one in growths if one is not None]
     if not needed:
         return
-    caller = admitted.caller
     async with world.ledger.writing() as unit:
-        for one in needed:
-            for run in one.runs:
-                known = await unit.runs.offered(caller.tenant, run, caller.recorded_as)
-                if not _holds(known, one.shown):
-                    together = _together(known, one.shown)
-                    await unit.runs.set_offered(caller.tenant, run, caller.recorded_as, together)
+        await grow_within(unit, admitted, needed)
+
+
+async def grow_within(unit: Unit, admitted: Admitted, growths: Iterable[Growth | None]) -> None:
+    """The same in a unit that writes already."""
+    caller = admitted.caller
+    for one in growths:
+        for run in () if one is None else one.runs:
+            known = await unit.runs.offered(caller.tenant, run, caller.recorded_as)
+            if one is not None and not _holds(known, one.shown):
+                together = _together(known, one.shown)
+                await unit.runs.set_offered(caller.tenant, run, caller.recorded_as, together)
 
 
 def _shown(memories: Sequence[Memory]) -> Offered:

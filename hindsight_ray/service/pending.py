@@ -20,7 +20,7 @@ from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.domain.upkeep import Waiting
 from hindsight_ray.errors import InvalidInput, RevisionConflict
 from hindsight_ray.ports import Unit
-from hindsight_ray.service import commit, once
+from hindsight_ray.service import commit, offered, once
 from hindsight_ray.service.admit import Admitted, absent, admit, row_filter
 from hindsight_ray.service.commit import Author
 from hindsight_ray.service.offered import inherited
@@ -54,7 +54,11 @@ async def listed(world: World, caller: Caller, command: ListPending) -> tuple[Wa
             if len(page) < _PAGE:
                 break
             after = page[-1][0]
-        return tuple([await _waiting(unit, admitted, one) for one in found[: command.limit]])
+        waiting = tuple([await _waiting(unit, admitted, one) for one in found[: command.limit]])
+        shown = [memory for one in waiting for memory in (one.memory, *one.conflicts)]
+        growth = await offered.showing_memories(unit, admitted, shown)
+    await offered.grow(world, admitted, [growth])
+    return waiting
 
 
 def _reviews(admitted: Admitted, memory: Memory) -> bool:

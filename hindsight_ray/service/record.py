@@ -7,7 +7,7 @@ from hindsight_ray.errors import AccessDenied, InvalidInput
 from hindsight_ray.ports import Unit
 from hindsight_ray.service import review_due
 from hindsight_ray.service.admit import Admitted, admit
-from hindsight_ray.service.runs import closed, joined
+from hindsight_ray.service.joined import closed, joined
 from hindsight_ray.service.world import World
 
 

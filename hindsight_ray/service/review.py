@@ -28,6 +28,7 @@ from hindsight_ray.domain.run import Run, Trajectory
 from hindsight_ray.domain.text import TAGS_MAX
 from hindsight_ray.errors import AccessDenied, OverQuota
 from hindsight_ray.ports import Unit
+from hindsight_ray.service import offered as offering
 from hindsight_ray.service.admit import Admitted, absent, admit
 from hindsight_ray.service.keep import keep
 from hindsight_ray.service.model_review import Subject, with_model
@@ -237,6 +238,9 @@ async def _told(
         admitted = await admit(world, unit, caller)
         ids = list(dict.fromkeys([*outturn.stored, *outturn.found]))
         current = await unit.memories.current(caller.tenant, ids)
+        knows = _may_know(admitted, job)
+        growth = await offering.showing(unit, admitted, *_readers(job)) if knows else None
+    await offering.grow(world, admitted, [growth])
     readable = [name for name in ids if name in current and shows(admitted, current[name])]
     if job.asked_before:
         told_before = job.before is not None and job.before.trigger == _ASKED
@@ -253,7 +257,7 @@ async def _told(
         known=known,
         duplicates=len(known),
     )
-    if not _may_know(admitted, job):
+    if not knows:
         return report
     review = checked.review
     parts = (review.effective, review.ineffective, review.decisions, review.improvements)
@@ -269,7 +273,12 @@ async def _told(
 
 def _may_know(admitted: Admitted, job: Job) -> bool:
     """Whether the caller may read all that a claim or a reason may tell of."""
+    return admitted.may_read(*_readers(job))
+
+
+def _readers(job: Job) -> tuple[frozenset[str], frozenset[str]]:
+    """The scopes and labels of the run and of all that was offered in it."""
     offered = job.offered.values()
-    scopes = {scope for one in offered for scope in one.audience}
-    labels = {label for one in offered for label in one.labels}
-    return admitted.may_read([*job.run.audience, *scopes], labels)
+    scopes = frozenset(scope for one in offered for scope in one.audience)
+    labels = frozenset(label for one in offered for label in one.labels)
+    return scopes.union(job.run.audience), labels

@@ -17,7 +17,9 @@ from hindsight_ray.domain.review import Trigger
 from hindsight_ray.domain.run import Run
 from hindsight_ray.errors import AccessDenied
 from hindsight_ray.ports import Unit
+from hindsight_ray.service import offered as offering
 from hindsight_ray.service.admit import Admitted, absent, admit
+from hindsight_ray.service.offered import Growth
 from hindsight_ray.service.review import carried_out, prepared_job
 from hindsight_ray.service.world import World
 
@@ -33,7 +35,8 @@ async def retry(world: World, caller: Caller, command: RetryReviews) -> Retried:
     """
     async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller)
-        waiting = await _waiting(unit, admitted, command)
+        waiting, growths = await _waiting(unit, admitted, command)
+    await offering.grow(world, admitted, growths)
     if command.list_only:
         return Retried(failed=tuple(waiting))
     mended: list[RunUuid] = []
@@ -56,7 +59,10 @@ async def retry(world: World, caller: Caller, command: RetryReviews) -> Retried:
     )
 
 
-async def _waiting(unit: Unit, admitted: Admitted, command: RetryReviews) -> list[FailedReview]:
+async def _waiting(
+    unit: Unit, admitted: Admitted, command: RetryReviews
+) -> tuple[list[FailedReview], list[Growth | None]]:
+    """What failed, as far as the caller may know it, and what saying so adds to its runs."""
     tenant = admitted.caller.tenant
     if command.run_id is not None:
         run = await unit.runs.get(tenant, command.run_id)
@@ -64,23 +70,29 @@ async def _waiting(unit: Unit, admitted: Admitted, command: RetryReviews) -> lis
             raise absent("run", command.run_id)
     found = await unit.asking.failed(tenant, run_id=command.run_id, limit=_LOOKED_AT_MAX)
     shown: list[FailedReview] = []
+    growths: list[Growth | None] = []
     for one in found:
         run = await unit.runs.get(tenant, one.run_id)
         if run is not None and _may(admitted, run.scope, run.audience):
-            shown.append(one if await _may_know(unit, admitted, run) else _bare(one))
+            readers = await _readers(unit, run)
+            knows = admitted.may_read(*readers)
+            shown.append(one if knows else _bare(one))
+            if knows:
+                growths.append(await offering.showing(unit, admitted, *readers))
         if len(shown) == command.limit:
             break
-    return shown
+    return shown, growths
 
 
-async def _may_know(unit: Unit, admitted: Admitted, run: Run) -> bool:
-    """Whether the caller may read all that the model was shown: its answer may quote that."""
+async def _readers(unit: Unit, run: Run) -> tuple[frozenset[str], frozenset[str]]:
+    """The scopes and labels of all that the model was shown: its answer may quote that."""
     offered = [
         await unit.runs.offered(run.tenant, run.run_id, name)
         for name in dict.fromkeys([*names_of(run), *agents_of(await _events(unit, run))])
     ]
-    scopes = {scope for one in offered for scope in one.audience}
-    return admitted.may_read(scopes, {label for one in offered for label in one.labels})
+    scopes = frozenset(scope for one in offered for scope in one.audience)
+    labels = frozenset(label for one in offered for label in one.labels)
+    return scopes.union(run.audience), labels
 
 
 async def _events(unit: Unit, run: Run) -> Sequence[Event]:
@@ -105,7 +117,10 @@ async def _again(world: World, caller: Caller, before: FailedReview) -> FailedRe
         if run is None or not _may(admitted, run.scope, run.audience):
             raise AccessDenied("the run may no longer be reviewed", object=before.run_id)
         job = await prepared_job(world, unit, run, asked=before.kind == "full")
-        knows = await _may_know(unit, admitted, run)
+        readers = await _readers(unit, run)
+        knows = admitted.may_read(*readers)
+        growth = await offering.showing(unit, admitted, *readers) if knows else None
+    await offering.grow(world, admitted, [growth])
     _, outturn = await carried_out(world, job, job.triggers[0] if job.triggers else _ASKED)
     if outturn.failure is not None:
         return outturn.failure if knows else _bare(outturn.failure)

@@ -10,12 +10,13 @@ from hindsight_ray.core.digest import derived_uuid, goal_digest
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import CloseRun, JoinRun, ListRuns, ReadRun, StartRun
 from hindsight_ray.domain.ids import RunUuid
-from hindsight_ray.domain.run import Participant, Run, RunClosure, RunSummary, Trajectory
+from hindsight_ray.domain.run import Run, RunClosure, RunSummary, Trajectory
 from hindsight_ray.domain.scope import ScopeName, checked_audience, user_scope
-from hindsight_ray.errors import InvalidInput, RunClosed
+from hindsight_ray.errors import InvalidInput
 from hindsight_ray.ports import Unit
-from hindsight_ray.service import once, review_due
+from hindsight_ray.service import offered, once, review_due
 from hindsight_ray.service.admit import Admitted, absent, admit
+from hindsight_ray.service.joined import closed, joined, participant, takes_part, writable
 from hindsight_ray.service.noted import note_done
 from hindsight_ray.service.trajectory import dangling_causes, trajectory_of
 from hindsight_ray.service.world import World
@@ -60,7 +61,11 @@ async def join(world: World, caller: Caller, command: JoinRun) -> Run:
                 unit, admitted, verb="JoinRun", action="write", scope=run.scope, name=run.run_id
             )
         await unit.runs.enter(run.tenant, run.run_id, caller.recorded_as, caller.sitting)
-        return run if admitted.may_read(run.audience) else _bare(run, caller)
+        if not admitted.may_read(run.audience):
+            return _bare(run, caller)
+        growth = await offered.showing_memories(unit, admitted, (), [run])
+        await offered.grow_within(unit, admitted, [growth])
+        return run
 
 
 async def close(world: World, caller: Caller, command: CloseRun) -> RunClosure:
@@ -99,7 +104,10 @@ async def read(world: World, caller: Caller, command: ReadRun) -> Trajectory:
         run = await unit.runs.get(caller.tenant, command.run_id)
         if run is None or not admitted.may_read(run.audience):
             raise absent("run", command.run_id)
-        return await trajectory_of(unit, run)
+        trajectory = await trajectory_of(unit, run)
+        growth = await offered.showing_memories(unit, admitted, (), [run])
+    await offered.grow(world, admitted, [growth])
+    return trajectory
 
 
 async def listed(world: World, caller: Caller, command: ListRuns) -> tuple[RunSummary, ...]:
@@ -118,33 +126,9 @@ async def listed(world: World, caller: Caller, command: ListRuns) -> tuple[RunSu
             if len(page) < _PAGE:
                 break
             before = page[-1].run_id
+        growth = await offered.showing_memories(unit, admitted, (), [one.run for one in found])
+    await offered.grow(world, admitted, [growth])
     return tuple(found)
-
-
-async def writable(unit: Unit, admitted: Admitted, run_id: str) -> Run:
-    """The run if the caller may write its scope, else the `NotFound` of absence."""
-    run = await unit.runs.get(admitted.caller.tenant, run_id)
-    if run is None or not admitted.access.may("write", run.scope):
-        raise absent("run", run_id)
-    return run
-
-
-async def joined(unit: Unit, admitted: Admitted, run_id: str) -> Run:
-    """The run if the caller takes part in it and may write its scope, else `NotFound`."""
-    run = await writable(unit, admitted, run_id)
-    if not takes_part(run, admitted.caller):
-        raise absent("run", run_id)
-    return run
-
-
-def takes_part(run: Run, caller: Caller) -> bool:
-    """Whether this caller, with the user it acts for, has entered the run."""
-    return _participant(caller) in run.participants and not run.imported
-
-
-def closed(run: Run) -> RunClosed:
-    """The refusal that a run which has ended gives to its participants."""
-    return RunClosed(f"`run` {run.run_id!r} has ended; start another", run_id=run.run_id)
 
 
 def _default_scope(caller: Caller) -> ScopeName:
@@ -154,10 +138,6 @@ def _default_scope(caller: Caller) -> ScopeName:
             field="scope",
         )
     return user_scope(caller.user)
-
-
-def _participant(caller: Caller) -> Participant:
-    return Participant(agent=caller.agent, user=caller.user)
 
 
 def _new_run(admitted: Admitted, command: StartRun, scope: ScopeName) -> Run:
@@ -175,7 +155,7 @@ def _new_run(admitted: Admitted, command: StartRun, scope: ScopeName) -> Run:
         intent=command.intent,
         project=command.project,
         seed=command.seed,
-        participants=(_participant(caller),),
+        participants=(participant(caller),),
         started_at=admitted.now,
     )
 
@@ -191,7 +171,7 @@ def _joined(run: Run, caller: Caller) -> Run:
             )
     return run.model_copy(
         update={
-            "participants": (*run.participants, _participant(caller)),
+            "participants": (*run.participants, participant(caller)),
             "audience": _audience(run.audience, caller),
         }
     )
@@ -211,7 +191,7 @@ def _bare(run: Run, caller: Caller) -> Run:
         goal="(not for this caller to read)",
         task_type="task",
         goal_digest="",
-        participants=(_participant(caller),),
+        participants=(participant(caller),),
         started_at=run.started_at,
     )
 

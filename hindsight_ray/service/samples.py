@@ -13,7 +13,7 @@ from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.domain.upkeep import Sample, SampleReport, Verdict
 from hindsight_ray.ports import Unit
-from hindsight_ray.service import commit, once
+from hindsight_ray.service import commit, offered, once
 from hindsight_ray.service.admit import Admitted, admit, row_filter
 from hindsight_ray.service.seen import presentable, visible
 from hindsight_ray.service.world import World
@@ -38,6 +38,8 @@ async def draw(world: World, caller: Caller, command: DrawSample) -> Sample:
         by = commit.author(admitted, "DrawSample", "review", scope)
         await commit.note(unit, caller.tenant, scope, by)
         shown = await presentable(unit, admitted, memories)
+        growth = await offered.showing_memories(unit, admitted, shown)
+        await offered.grow_within(unit, admitted, [growth])
     return Sample(seed=command.seed, population=len(reviewable), memories=tuple(shown))
 
 

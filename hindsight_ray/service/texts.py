@@ -4,30 +4,42 @@ Apart from the verbs on runs, because attribution, comparison and replay all sho
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from hindsight_ray.domain.event import Event, MemoryRef
+from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.run import Trajectory
 from hindsight_ray.ports import Unit
 from hindsight_ray.service.admit import Admitted
 
 
-async def readable_texts(
-    unit: Unit, admitted: Admitted, events: Iterable[Event]
-) -> dict[MemoryRef, str]:
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """Texts by revision, and the records whose readers they have: as seen, and as they are now."""
+
+    texts: dict[MemoryRef, str] = field(default_factory=dict[MemoryRef, str])
+    memories: tuple[Memory, ...] = ()
+
+
+async def readable_texts(unit: Unit, admitted: Admitted, events: Iterable[Event]) -> Readable:
     """At the revisions seen, of memories offered or used: those readable now, and then."""
     refs = list(dict.fromkeys(ref for event in events for ref in (*event.offered, *event.used)))
     if not refs:
-        return {}
+        return Readable()
     tenant = admitted.caller.tenant
     current = await unit.memories.current(tenant, list(dict.fromkeys(ref.id for ref in refs)))
     seen = await unit.memories.at(tenant, refs)
-    return {
-        ref: memory.content
+    readable = {
+        ref: (memory, now)
         for ref, memory in seen.items()
         if admitted.may_read(memory.audience, memory.labels)
         and (now := current.get(ref.id)) is not None
         and admitted.may_read(now.audience, now.labels)
     }
+    return Readable(
+        {ref: memory.content for ref, (memory, _) in readable.items()},
+        tuple(one for pair in readable.values() for one in pair),
+    )
 
 
 def shown(trajectory: Trajectory, texts: dict[MemoryRef, str]) -> Trajectory:
