@@ -8,9 +8,11 @@ from hindsight_ray.domain.run import Outcome
 
 
 class OutcomeLog(Protocol):
-    """Outcomes of runs; one per run and asserting principal, revisable."""
+    """Outcomes of runs; one per run and owner, revisable."""
 
-    async def put(self, tenant: str, outcome: Outcome) -> None: ...
+    async def put(self, tenant: str, outcome: Outcome, *, owner: str = "") -> None:
+        """Keep this one in place of its owner's (`Caller.receipt_owner`; else who asserted it)."""
+        ...
 
     async def of_run(self, tenant: str, run_id: str) -> Sequence[Outcome]:
         """By time, the latest last."""

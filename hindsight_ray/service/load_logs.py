@@ -8,7 +8,6 @@ import that was interrupted goes on where it stopped. Names of agents in a log a
 from dataclasses import replace
 
 from hindsight_ray.core.cleaning import clean_annotation, clean_event, clean_run
-from hindsight_ray.core.digest import derived_uuid
 from hindsight_ray.core.logs.formats import PARSERS
 from hindsight_ray.core.logs.shape import LogRun, Recorded, recorded, run_uuid
 from hindsight_ray.domain.caller import Caller
@@ -19,6 +18,7 @@ from hindsight_ray.errors import EventConflict, InvalidInput
 from hindsight_ray.ports import Unit
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.noted import note_done
+from hindsight_ray.service.outcome import outcome_id
 from hindsight_ray.service.privacy import privacy_of
 from hindsight_ray.service.world import World
 
@@ -66,7 +66,8 @@ async def _load_one(world: World, caller: Caller, command: ImportRuns, log: LogR
         made = _clean(made, await privacy_of(world, caller.tenant))
         await _store(unit, made)
         if log.reward is not None:
-            await unit.outcomes.put(caller.tenant, _outcome(admitted, made, log.reward))
+            scored = _outcome(admitted, made, log.reward)
+            await unit.outcomes.put(caller.tenant, scored, owner=caller.receipt_owner)
         await note_done(
             unit,
             admitted,
@@ -99,14 +100,13 @@ async def _store(unit: Unit, made: Recorded) -> None:
 
 def _outcome(admitted: Admitted, made: Recorded, reward: float) -> Outcome:
     run = made.run
-    principal = admitted.caller.principal
     return Outcome(
-        outcome_id=derived_uuid("outcome", run.tenant, run.run_id, principal),
+        outcome_id=outcome_id(run, admitted.caller),
         run_id=run.run_id,
         value=reward,
         success=reward > 0,
         evaluator=_EVALUATOR,
-        by=principal,
+        by=admitted.caller.principal,
         participant=False,
         evaluates=admitted.access.may("evaluate", run.scope),
         at=admitted.now,

@@ -1,4 +1,7 @@
-"""Outcomes: a run's score by whoever may judge it, revisable by the same principal."""
+"""Outcomes: a run's score by whoever may judge it, revisable by whoever asserted it.
+
+That is a principal together with the user it acts for: one agent's users share no score.
+"""
 
 from hindsight_ray.core.digest import derived_uuid
 from hindsight_ray.domain.access import Action
@@ -8,11 +11,15 @@ from hindsight_ray.domain.run import Outcome, Run
 from hindsight_ray.ports import Unit
 from hindsight_ray.service.admit import Admitted, absent, admit
 from hindsight_ray.service.noted import note_done
+from hindsight_ray.service.runs import takes_part
+from hindsight_ray.service.trajectory import outcomes_of, principals_of
 from hindsight_ray.service.world import World
 
 
 async def outcome(world: World, caller: Caller, command: AssertOutcome) -> Outcome:
-    """Score a run: participants with `write` on its scope, anyone else with `evaluate` on it.
+    """Score a run: participants with `write` on its scope, outsiders with `evaluate` on it.
+
+    A participant is an agent with the user it acts for; for another user it is neither of both.
 
     Asserting the same again changes nothing; asserting another score revises one's own.
     """
@@ -23,7 +30,7 @@ async def outcome(world: World, caller: Caller, command: AssertOutcome) -> Outco
         asserted = _asserted(admitted, run, command, before)
         if before is not None and asserted == _at_revision_of(before, asserted):
             return before
-        await unit.outcomes.put(run.tenant, asserted)
+        await unit.outcomes.put(run.tenant, asserted, owner=caller.receipt_owner)
         await note_done(
             unit, admitted, verb="AssertOutcome", action=action, scope=run.scope, name=run.run_id
         )
@@ -31,30 +38,31 @@ async def outcome(world: World, caller: Caller, command: AssertOutcome) -> Outco
 
 
 def took_part(run: Run, caller: Caller) -> bool:
-    """Whether the caller's own principal is a participant, whomever it acted for.
+    """Whether the caller's own principal is a participant, whomever it acted for."""
+    return caller.principal in principals_of(run)
 
-    Names in an imported log are labels and make nobody a participant.
-    """
-    if run.imported:
-        return False
-    if caller.agent is not None:
-        return any(other.agent == caller.agent for other in run.participants)
-    return any(other.agent is None and other.user == caller.user for other in run.participants)
+
+def outcome_id(run: Run, caller: Caller) -> str:
+    """The id of the one outcome that this caller, with the user it acts for, has of a run."""
+    return derived_uuid("outcome", run.tenant, run.run_id, caller.receipt_owner)
 
 
 async def _judged(unit: Unit, admitted: Admitted, run_id: str) -> tuple[Run, Action]:
     run = await unit.runs.get(admitted.caller.tenant, run_id)
     if run is None:
         raise absent("run", run_id)
-    action: Action = "write" if took_part(run, admitted.caller) else "evaluate"
-    if not admitted.access.may(action, run.scope):
+    inside = takes_part(run, admitted.caller)
+    action: Action = "write" if inside else "evaluate"
+    for_another = not inside and took_part(run, admitted.caller)
+    if for_another or not admitted.access.may(action, run.scope):
         raise absent("run", run_id)
     return run, action
 
 
 async def _own(unit: Unit, run: Run, caller: Caller) -> Outcome | None:
-    every = await unit.outcomes.of_run(run.tenant, run.run_id)
-    return next((one for one in every if one.by == caller.principal), None)
+    name = outcome_id(run, caller)
+    every = await outcomes_of(unit, run)
+    return next((one for one in every if one.outcome_id == name), None)
 
 
 def _asserted(
@@ -62,7 +70,7 @@ def _asserted(
 ) -> Outcome:
     caller = admitted.caller
     return Outcome(
-        outcome_id=derived_uuid("outcome", run.tenant, run.run_id, caller.principal),
+        outcome_id=outcome_id(run, caller),
         run_id=run.run_id,
         value=command.value,
         success=command.value > 0 if command.success is None else command.success,

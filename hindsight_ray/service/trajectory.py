@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from hindsight_ray.domain.event import Event
 from hindsight_ray.domain.ids import EventUuid
-from hindsight_ray.domain.run import Run, Trajectory
+from hindsight_ray.domain.run import Outcome, Run, Trajectory
+from hindsight_ray.domain.scope import ScopeName, agent_scope, user_scope
 from hindsight_ray.ports import Unit
 from hindsight_ray.service.admit import Admitted, absent
 
@@ -27,10 +28,35 @@ async def trajectory_of(unit: Unit, run: Run) -> Trajectory:
     return Trajectory(
         run=run,
         events=events,
-        outcomes=tuple(await unit.outcomes.of_run(run.tenant, run.run_id)),
+        outcomes=await outcomes_of(unit, run),
         gaps=tuple(await unit.runs.gaps(run.tenant, run.run_id)),
         dangling=dangling_causes(events),
     )
+
+
+async def outcomes_of(unit: Unit, run: Run) -> tuple[Outcome, ...]:
+    """The run's outcomes by time; whoever has joined since they asserted is a participant too."""
+    inside = principals_of(run)
+    return tuple(
+        one.model_copy(update={"participant": one.participant or one.by in inside})
+        for one in await unit.outcomes.of_run(run.tenant, run.run_id)
+    )
+
+
+def principals_of(run: Run) -> frozenset[ScopeName]:
+    """The participants' own principals, whomever they act for.
+
+    Names in an imported log are labels and make nobody a participant.
+    """
+    if run.imported:
+        return frozenset()
+    agents = {agent_scope(one.agent) for one in run.participants if one.agent is not None}
+    users = {
+        user_scope(one.user)
+        for one in run.participants
+        if one.agent is None and one.user is not None
+    }
+    return frozenset(agents | users)
 
 
 def dangling_causes(events: Sequence[Event]) -> tuple[EventUuid, ...]:

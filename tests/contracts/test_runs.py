@@ -446,6 +446,52 @@ async def test_a_judge_who_took_part_is_marked_as_participant(home: Staged) -> N
     assert (outcome.participant, outcome.evaluates) == (True, True)
 
 
+@pytest.mark.covers("G7.outcomes")
+async def test_a_judge_who_asserts_first_and_joins_later_is_a_participant(home: Staged) -> None:
+    alice, judge = await planner(home), await home.ticket(agent="operator", user="alice")
+    run = await begun(home, alice)
+    assert not (await score(home, judge, run, 1.0)).participant
+    await joined(home, judge, run)
+    (outcome,) = (await trajectory(home, alice, run)).outcomes
+    assert (outcome.by, outcome.participant) == ("agent:operator", True)
+    again = await score(home, judge, run, 1.0)
+    assert (again.participant, again.revision) == (True, 1)
+
+
+@pytest.mark.covers("G7.outcomes")
+async def test_an_agent_for_another_user_neither_scores_nor_closes_a_run(home: Staged) -> None:
+    alice, bob = await planner(home), await planner(home, user="bob")
+    run = await begun(home, alice, scope="agent:planner")
+    first = await score(home, alice, run, 0.2)
+    with pytest.raises(NotFound):
+        await score(home, bob, run, -1.0)
+    with pytest.raises(NotFound):
+        await close(home, bob, run)
+    assert (await trajectory(home, alice, run)).outcomes == (first,)
+    assert (await trajectory(home, alice, run)).run.closed_at is None
+
+
+@pytest.mark.covers("G7.outcomes")
+async def test_a_judge_whose_agent_took_part_for_another_user_scores_nothing(home: Staged) -> None:
+    run = await begun(home, await home.ticket(agent="operator", user="alice"))
+    with pytest.raises(NotFound):
+        await score(home, await home.ticket(agent="operator"), run, 1.0)
+
+
+@pytest.mark.covers("G7.outcomes")
+async def test_one_agent_for_two_users_replaces_neither_users_outcome(home: Staged) -> None:
+    alice, bob = await planner(home), await planner(home, user="bob")
+    run = await begun(home, alice, scope="agent:planner")
+    await joined(home, bob, run)
+    first, second = await score(home, alice, run, 0.2), await score(home, bob, run, -1.0)
+    assert first.outcome_id != second.outcome_id
+    assert (first.revision, second.revision) == (1, 1)
+    assert (await score(home, alice, run, 0.4)).revision == 2
+    async with home.world.ledger.reading() as unit:
+        kept = await unit.outcomes.of_run(run.tenant, run.run_id)
+    assert {one.value for one in kept} == {0.4, -1.0}
+
+
 async def test_asserting_again_revises_ones_own_outcome_only(home: Staged) -> None:
     token, judge = await planner(home), await home.ticket(agent="evaluator")
     run = await begun(home, token)

@@ -106,7 +106,7 @@ def wipe(connection: Connection, erasure: Erasure, keep_to: Mapping[str, tuple[i
     mine = [recalls.c.acting_user == user, recalls.c.principal == f"user:{user}"]
     mine.extend(recalls.c.run_id.in_(batch) for batch in _batches(ended))
     counts["recalls"] = _take(connection, recalls, [recalls.c.tenant == tenant, or_(*mine)], texts)
-    by = [outcomes.c.tenant == tenant, outcomes.c.by == f"user:{user}"]
+    by = [outcomes.c.tenant == tenant, _owned(outcomes.c.by, user)]
     counts["outcomes"] = counts.get("outcomes", 0) + _take(connection, outcomes, by, texts)
     counts["receipts"] = _wipe_receipts(connection, tenant, user, gone | set(ended), texts)
     unused = terms.c.number.not_in(select(postings.c.term))
@@ -208,8 +208,7 @@ def _wipe_layers(
 ) -> None:
     """Windows and working states: of the user, and of agents while they acted for them."""
     for table, owner in ((window_lines, "principal"), (working_states, "agent")):
-        column = table.c[owner]
-        mine = or_(column == f"user:{user}", column.endswith(f" user:{user}", autoescape=True))
+        mine = _owned(table.c[owner], user)
         _count(
             counts, table.name, _take(connection, table, [table.c.tenant == tenant, mine], texts)
         )
@@ -251,6 +250,11 @@ def _take(connection: Connection, table: Table, which: Sequence[Any], texts: set
 
 def _count(counts: dict[str, int], name: str, number: int) -> None:
     counts[name] = counts.get(name, 0) + number
+
+
+def _owned(column: Column[Any], user: str) -> Any:
+    """Whether the owner (`Caller.receipt_owner`) is the user or somebody who acts for them."""
+    return or_(column == f"user:{user}", column.endswith(f" user:{user}", autoescape=True))
 
 
 def _mentions(column: Column[Any], user: str) -> Any:

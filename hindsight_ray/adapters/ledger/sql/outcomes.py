@@ -25,14 +25,14 @@ class SqlOutcomes:
     def __init__(self, work: Work) -> None:
         self._work = work
 
-    async def put(self, tenant: str, outcome: Outcome) -> None:
-        await self._work.do(_put_outcome, tenant, outcome)
+    async def put(self, tenant: str, outcome: Outcome, *, owner: str = "") -> None:
+        await self._work.do(_put_outcome, tenant, outcome, owner or outcome.by)
 
     async def of_run(self, tenant: str, run_id: str) -> Sequence[Outcome]:
         return await self._work.do(_outcomes, tenant, run_id)
 
 
-def _put_outcome(connection: Connection, tenant: str, outcome: Outcome) -> None:
+def _put_outcome(connection: Connection, tenant: str, outcome: Outcome, owner: str) -> None:
     put = dialect.upsert(outcomes)
     connection.execute(
         put.on_conflict_do_update(
@@ -42,7 +42,7 @@ def _put_outcome(connection: Connection, tenant: str, outcome: Outcome) -> None:
         {
             "tenant": tenant,
             "run_id": outcome.run_id,
-            "by": outcome.by,
+            "by": owner,
             "at": micros(outcome.at),
             "record": outcome.model_dump_json(),
         },
