@@ -41,6 +41,7 @@ class Asked:
     _effect: Effect | None = None
     _final: bool = False
     _runs: list[str] = field(default_factory=list)
+    _readers: tuple[set[str], set[str]] = field(default_factory=lambda: (set[str](), set[str]()))
 
     # What the parked ports tell
 
@@ -84,6 +85,12 @@ class Asked:
                     self.who, self._runs, [self.command.memory_id],
                     ever=isinstance(self.command, c.History),
                 )  # fmt: skip
+                if isinstance(self.command, c.Explain) and answer.run_id is not None:
+                    self.model.show_text(
+                        self.who, self._runs, self.model.runs[answer.run_id].audience
+                    )
+            case c.ReadRun() | c.ReviewRun():
+                self.model.show_text(self.who, self._runs, *self._readers)
             case c.Write() | c.Update() | c.Forget() | c.Promote():
                 told = (answer.result, tuple(answer.ids))
                 assert told == self.expected[1], f"{self.about}: {told}, not {self.expected}"
@@ -136,7 +143,7 @@ class Asked:
         return ("ok", frozenset(seen)), None
 
     def _by_id(self, command: c.Get | c.History | c.Explain, write: bool) -> Plan:
-        self._runs = [] if isinstance(command, c.Explain) else self.model.open_runs(self.who)
+        self._runs = self.model.open_runs(self.who)
         if not self.model.sees(self.who, command.memory_id):
             return _no("NotFound")
         return ("ok", None), None
@@ -390,6 +397,8 @@ class Asked:
             run.audience |= audience
             run.members.add((who.agent, who.user))
             run.entered.add((who.name, who.sitting))
+            if reads:
+                model.show_text(who, model.open_runs(who), audience)
 
         return ("ok", reads), effect
 
@@ -416,6 +425,7 @@ class Asked:
         known = run is not None and run.tenant == self.who.tenant
         if not known or run is None or not self.model.reads(self.who, run.audience, ()):
             return _no("NotFound")
+        self._runs, self._readers = self.model.open_runs(self.who), (set(run.audience), set())
         return ("ok", None), None
 
     def _reviewrun(self, command: c.ReviewRun, write: bool) -> Plan:
@@ -424,6 +434,17 @@ class Asked:
             return _no("NotFound")
         if not self.model.may(self.who, "review", run.scope):
             return _no("NotFound")
+        model = self.model
+        shown = [
+            model.offered[command.run_id, one]
+            for one in set(run.said_by)
+            if (command.run_id, one) in model.offered
+        ]
+        audience = run.audience.union(*(one.audience for one in shown))
+        labels: set[str] = set().union(*(one.labels for one in shown))
+        knows = model.reads(self.who, audience, labels)
+        self._runs = model.open_runs(self.who) if knows else []
+        self._readers = (set(audience), labels)
         return ("ok", None), None
 
     def episode(self, name: str) -> Kept | None:

@@ -266,6 +266,15 @@ class Model:
                 known.labels |= one.labels
                 known.untrusted |= one.ever_untrusted if ever else not one.trusted
 
+    def show_text(
+        self, who: Who, runs: Sequence[str], audience: Iterable[str], labels: Iterable[str] = ()
+    ) -> None:
+        """Note that text with these readers was shown in these runs."""
+        for run in runs:
+            known = self.offered.setdefault((run, who.name), Offered())
+            known.audience |= set(audience)
+            known.labels |= set(labels)
+
     # What a change does
 
     def set_apart(self, who: Who, scope: str) -> bool:

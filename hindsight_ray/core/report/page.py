@@ -82,7 +82,7 @@ def _table(heading: str, credits_: Sequence[Credit], numbers: dict[str, str]) ->
         return ""
     reach = max(max(abs(one.low), abs(one.high), abs(one.value)) for one in credits_)
     rows = "\n".join(_row(one, reach, numbers) for one in credits_)
-    names = ("", "what", "credit", "95 % interval", "", "method", "evidence")
+    names = ("", "what", "credit", "interval", "", "method", "evidence")
     head = "".join(f"<th>{name}</th>" for name in names)
     return f"<h2>{_t(heading)}</h2>\n<table><tr>{head}</tr>\n{rows}\n</table>"
 
