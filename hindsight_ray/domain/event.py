@@ -23,7 +23,7 @@ class MemoryRef(Value):
     """A memory at the revision that was seen."""
 
     id: MemoryId
-    revision: int = Field(ge=1, le=2**31)
+    revision: int = Field(ge=0, le=2**31)  # 0: before the first
 
 
 class ToolCall(Value):
