@@ -45,7 +45,7 @@ _WORDS = (
     "-----begin",
 )  # fmt: skip
 _LONG_RUN = re.compile(r"[A-Za-z0-9_-]{16}")
-_SECRET_HINT = re.compile(rf"(?i:{'|'.join(_WORDS)})|[A-Za-z0-9_-]{{16}}|密码|口令|密钥|パスワード")
+_SECRET_HINT = re.compile(rf"(?i:{'|'.join(_WORDS)})|{_LONG_RUN.pattern}|密码|口令|密钥|パスワード")
 _PERSONAL_HINT = re.compile(r"@|\d(?:\D{0,3}\d){6}|[A-Z]{2}\d{2} ?[A-Z0-9]{4}")
 
 
