@@ -441,7 +441,7 @@ class Asked:
             if (command.run_id, one) in model.offered
         ]
         audience = run.audience.union(*(one.audience for one in shown))
-        labels: set[str] = set().union(*(one.labels for one in shown))
+        labels: set[str] = set[str]().union(*(one.labels for one in shown))
         knows = model.reads(self.who, audience, labels)
         self._runs = model.open_runs(self.who) if knows else []
         self._readers = (set(audience), labels)

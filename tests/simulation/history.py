@@ -8,7 +8,7 @@ passing. After each, everybody of the tenant is asked what they see.
 import asyncio
 import shutil
 import tempfile
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -22,13 +22,15 @@ import numpy as np
 from hindsight_ray.adapters.models.hashed import DIMENSION, HashedEmbedder
 from hindsight_ray.adapters.policy.profiles import shipped_text
 from hindsight_ray.adapters.stores.embedded import EmbeddedStore
+from hindsight_ray.core.audience import audience_key
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.base import build
 from hindsight_ray.domain.caller import Caller
-from hindsight_ray.domain.memory import Status
+from hindsight_ray.domain.memory import Memory, Status
+from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import HindsightError, InvalidTicket
-from hindsight_ray.ports import Ledger, MemoryStore
+from hindsight_ray.ports import Ledger, MemoryStore, Unit
 from hindsight_ray.service import door
 from hindsight_ray.service.admit import admit, row_filter
 from hindsight_ray.service.seen import shows
@@ -88,6 +90,8 @@ SUBJECTS = ("agent:planner", "agent:helper", "agent:scribe", "user:alice", "user
 LETTERS = "bcdfghjklmnpqrstvwxz"
 STATUSES: tuple[Status, ...] = get_args(Status)
 _EVENTS_NEVER_REACHED = 10_000
+FILTER_EVERY = 8  # steps; after the others every row is looked at, and the store is not asked
+_ANY_VECTOR = np.ones(DIMENSION, dtype=np.float32)
 
 
 @dataclass
@@ -118,6 +122,7 @@ class History:
         self._folder = folder
         self._stack = AsyncExitStack()
         self._made = 0
+        self._steps = 0
         self._words = ["".join(self.random.choices(LETTERS, k=6)) for _ in range(60)]
         self._texts = [" ".join(self.random.sample(self._words, 4)) for _ in range(18)]
 
@@ -151,17 +156,25 @@ class History:
         else:
             await self._tickets()
         await self._quiet()
-        await self.compare(tenants)
+        self._steps += 1
+        await self.compare(tenants, by_filter=self._steps % FILTER_EVERY == 0)
 
-    async def compare(self, tenants: tuple[str, ...] = ("acme", "globex")) -> None:
-        """What each caller may see, through what decides it for every route, is the model's."""
+    async def compare(
+        self, tenants: tuple[str, ...] = ("acme", "globex"), *, by_filter: bool = True
+    ) -> None:
+        """What each caller may see, through what decides it for every route, is the model's.
+
+        Every row of the tenant is looked at; `by_filter` has the store's filter choose as well.
+        """
         chosen = self.random.choice(self.worlds)
         async with chosen.ledger.reading() as unit:
-            for slot in self.slots:
-                if slot.who.tenant in tenants:
-                    seen = await _seen(chosen, unit, slot.caller)
-                    expected = self.model.visible(slot.who) if self.model.good(slot.who) else None
-                    who = f"{slot.who.principal} for {slot.who.acting} in {slot.who.tenant}"
+            for tenant in tenants:
+                rows = await _rows(unit, tenant, self.clock.now())
+                model = self.model.at_this_moment()
+                for slot in (one for one in self.slots if one.who.tenant == tenant):
+                    seen = await _seen(chosen, unit, slot.caller, rows, by_filter=by_filter)
+                    expected = model.visible(slot.who) if model.good(slot.who) else None
+                    who = f"{slot.who.principal} for {slot.who.acting} in {tenant}"
                     assert seen == expected, (
                         f"{who} sees {_difference(seen, expected)} beyond the model,"
                         f" and lacks {_difference(expected, seen)}"
@@ -495,16 +508,35 @@ async def _answered(chosen: World, asked: Asked) -> tuple[Any, str | None]:
         CURRENT.set(None)
 
 
-async def _seen(chosen: World, unit: Any, caller: Caller) -> set[str] | None:
+async def _rows(unit: Unit, tenant: str, now: datetime) -> Sequence[Memory]:
+    """Every row that anybody of the tenant might be shown."""
+    rows = RowFilter(tenant=tenant, now=now, keys=None, statuses=frozenset(STATUSES))
+    near = await unit.memories.nearest_of(rows, _ANY_VECTOR, None)
+    return list((await unit.memories.current(tenant, [one.ref.id for one in near])).values())
+
+
+async def _seen(
+    chosen: World, unit: Unit, caller: Caller, everything: Sequence[Memory], *, by_filter: bool
+) -> set[str] | None:
     """Every id that this caller's filter and checks let through; None for a ticket that is over."""
     try:
         admitted = await admit(chosen, unit, caller)
     except InvalidTicket:
         return None
+    seen = {str(memory.id) for memory in everything if shows(admitted, memory)}
     rows = replace(await row_filter(chosen, unit, admitted), statuses=frozenset(STATUSES))
-    near = await unit.memories.nearest_of(rows, np.ones(DIMENSION, dtype=np.float32), None)
-    records = await unit.memories.current(caller.tenant, [one.ref.id for one in near])
-    return {name for name, memory in records.items() if shows(admitted, memory)}
+    passing = {str(memory.id) for memory in everything if _passes(rows, memory)}
+    assert seen <= passing, f"the filter keeps {seen - passing} from {caller.principal}"
+    if by_filter:
+        near = await unit.memories.nearest_of(rows, _ANY_VECTOR, None)
+        found = {str(one.ref.id) for one in near}
+        assert found == passing, f"the store's filter: {found ^ passing} for {caller.principal}"
+    return seen & passing
+
+
+def _passes(rows: RowFilter, memory: Memory) -> bool:
+    keyed = rows.keys is None or audience_key(memory.audience) in rows.keys
+    return keyed and rows.denied_labels.isdisjoint(memory.labels)
 
 
 def _difference(one: set[str] | None, other: set[str] | None) -> object:
@@ -538,6 +570,7 @@ async def _played(history: History, seed: int, steps: int) -> dict[str, int]:
                 await history.step()
             except AssertionError as difference:
                 raise AssertionError(f"seed {seed}, step {number}: {difference}") from difference
+        await history.compare()
         await history.sweep()
     finally:
         await history.end()

@@ -194,6 +194,10 @@ class Model:
             and (rule.until is None or rule.until > self.now)
         ]  # fmt: skip
 
+    def at_this_moment(self) -> "Model":
+        """The same, which remembers what it has worked out: for asking much while nothing moves."""
+        return _Standing(self)
+
     # What they see
 
     def reads(self, who: Who, audience: Iterable[str], labels: Iterable[str]) -> bool:
@@ -333,6 +337,27 @@ class Model:
         newer = {replace(row, until=None) for row in rows}
         self.grants = [r for r in self.grants if replace(r, until=None) not in newer]
         self.grants += rows
+
+
+class _Standing(Model):
+    """A model of one moment; every answer about who may do what is worked out once."""
+
+    def __init__(self, model: Model) -> None:
+        self.__dict__.update(model.__dict__)
+        self._may: dict[tuple[Who, str, str], bool] = {}
+        self._hides: dict[tuple[Who, str], bool] = {}
+
+    def may(self, who: Who, action: str, scope: str) -> bool:
+        key = (who, action, scope)
+        if key not in self._may:
+            self._may[key] = super().may(who, action, scope)
+        return self._may[key]
+
+    def hides(self, who: Who, label: str) -> bool:
+        key = (who, label)
+        if key not in self._hides:
+            self._hides[key] = super().hides(who, label)
+        return self._hides[key]
 
 
 def _giver(rule: Row) -> Who:

@@ -18,7 +18,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Protocol, TypeVar, cast
 
-from hindsight_ray.adapters.ledger.sql import connection
+from sqlalchemy import Engine
+
+from hindsight_ray.adapters.ledger.sql import connection, dialect
 from hindsight_ray.domain.rows import EmbeddingSpace
 from hindsight_ray.ports import Embedder, Ledger, MemoryStore, Purpose, Unit, Vector
 
@@ -44,15 +46,56 @@ class InThisThread:
         del wait
 
 
+class _AtOnce:
+    """`asyncio`, in which what is done already is not waited for: no turn of the loop."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(asyncio, name)
+
+    @staticmethod
+    def wrap_future(future: Future[T]) -> asyncio.Future[T]:
+        if not future.done():
+            return asyncio.wrap_future(future)
+        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        error = future.exception()
+        if error is None:
+            done.set_result(future.result())
+        else:
+            done.set_exception(error)
+        return done
+
+
+class _OneDialect:
+    """Engines that share a dialect, and so every statement that was compiled once."""
+
+    def __init__(self, made: Callable[..., Engine]) -> None:
+        self._made = made
+        self._first: Engine | None = None
+
+    def __call__(self, where: Any, **how: Any) -> Engine:
+        engine = self._made(where, **how)
+        if engine.dialect.name == "sqlite":
+            if self._first is None:
+                self._first = engine
+            engine.dialect = self._first.dialect
+            cast(Any, engine)._compiled_cache = cast(Any, self._first)._compiled_cache
+        return engine
+
+
+_ONE_DIALECT = _OneDialect(dialect.engine_of)
+
+
 @contextmanager
 def without_threads() -> Generator[None]:
-    """Ledgers opened within run their statements in the caller's thread."""
-    before = connection.ThreadPoolExecutor
+    """Ledgers opened within run their statements in the caller's thread, compiled but once."""
+    before = connection.ThreadPoolExecutor, connection.asyncio, dialect.engine_of
     connection.ThreadPoolExecutor = cast(Any, InThisThread)
+    connection.asyncio = cast(Any, _AtOnce())
+    dialect.engine_of = cast(Any, _ONE_DIALECT)
     try:
         yield
     finally:
-        connection.ThreadPoolExecutor = before
+        connection.ThreadPoolExecutor, connection.asyncio, dialect.engine_of = before
 
 
 class Watching(Protocol):

@@ -4,24 +4,46 @@
 goes into `KNOWN` with the step it failed at, so that it is played ever after.
 """
 
+import asyncio
 import os
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing import get_context
 
 import pytest
 
 from tests.simulation.history import play
 
-SEEDS = int(os.environ.get("HINDSIGHT_SEEDS", "8"))
+SEEDS = int(os.environ.get("HINDSIGHT_SEEDS", "100"))
 STEPS = int(os.environ.get("HINDSIGHT_STEPS", "300"))
 FIRST = int(os.environ.get("HINDSIGHT_FIRST_SEED", "1"))
 
 KNOWN: dict[str, tuple[int, int]] = {}  # what went wrong once: its seed, and steps until there
 
+Playing = dict[int, Future[dict[str, int]]]
+
+
+def _play(seed: int, steps: int) -> dict[str, int]:
+    return asyncio.run(play(seed, steps))
+
+
+@pytest.fixture(scope="module")
+def playing(request: pytest.FixtureRequest) -> Iterator[Playing]:
+    """The seeds that are asked for, each played in a process beside: as many as there are cores."""
+    calls = [getattr(item, "callspec", None) for item in request.session.items]
+    seeds = [call.params["seed"] for call in calls if call is not None and "seed" in call.params]
+    asked = [seed for seed in seeds if isinstance(seed, int) and FIRST <= seed < FIRST + SEEDS]
+    workers = min(os.cpu_count() or 1, len(asked))
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        yield {seed: pool.submit(_play, seed, STEPS) for seed in dict.fromkeys(asked)}
+        pool.shutdown(cancel_futures=True)
+
 
 @pytest.mark.covers("G1.oracle")
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + SEEDS))
-async def test_everybody_sees_exactly_what_the_model_says(seed: int) -> None:
-    counts = await play(seed, STEPS)
+def test_everybody_sees_exactly_what_the_model_says(playing: Playing, seed: int) -> None:
+    counts = playing[seed].result()
     assert sum(number for what, number in counts.items() if what.startswith("step")) == STEPS
 
 
