@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from hindsight_ray.core.attribution.environment import Script as Script
     from hindsight_ray.core.attribution.environment import check_environment as check_environment
     from hindsight_ray.domain.answer import Found as Found
-    from hindsight_ray.domain.answer import Hit as Hit
     from hindsight_ray.domain.caller import Caller as Caller
     from hindsight_ray.domain.caller import Ticket as Ticket
     from hindsight_ray.domain.commands import Search as Search
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from hindsight_ray.domain.credit import Credit as Credit
     from hindsight_ray.domain.event import Event as Event
     from hindsight_ray.domain.event import MemoryRef as MemoryRef
+    from hindsight_ray.domain.hit import Hit as Hit
     from hindsight_ray.domain.memory import Scene as Scene
     from hindsight_ray.domain.receipt import Grant as Grant
     from hindsight_ray.domain.receipt import Receipt as Receipt
@@ -59,7 +59,7 @@ _WHERE = {
     "Grant": "domain.receipt",
     "Hindsight": "client.hindsight",
     "HindsightError": "errors",
-    "Hit": "domain.answer",
+    "Hit": "domain.hit",
     "InvalidInput": "errors",
     "Memory": "client.memory",
     "MemoryRef": "domain.event",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from hindsight_ray.core.retention import last_use, recency, retention
-from hindsight_ray.domain.answer import Contribution, Hit, Route
+from hindsight_ray.domain.hit import Contribution, Hit, Route
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.memory import Memory, MemoryStatistics
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hindsight_ray.core.redaction import redacted
-from hindsight_ray.domain.answer import Hit
 from hindsight_ray.domain.commands import Search
 from hindsight_ray.domain.event import MemoryRef
+from hindsight_ray.domain.hit import Hit
 from hindsight_ray.domain.rows import RecallEntry
 from hindsight_ray.errors import HindsightError
 from hindsight_ray.service.admit import Admitted

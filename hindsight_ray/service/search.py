@@ -12,9 +12,10 @@ from hindsight_ray.core.keywords import bm25, query_terms
 from hindsight_ray.core.ranking import Candidate, limited_by_author, ranked
 from hindsight_ray.core.timewords import TimeReading, read_time
 from hindsight_ray.domain.access import Revision
-from hindsight_ray.domain.answer import Found, Route
+from hindsight_ray.domain.answer import Found
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import Search, SearchMany
+from hindsight_ray.domain.hit import Route
 from hindsight_ray.domain.memory import Memory, MemoryStatistics, Status
 from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.domain.scope import scope_class

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hindsight_ray.core.ranking import Candidate, limited_by_author, ranked
-from hindsight_ray.domain.answer import Route
+from hindsight_ray.domain.hit import Route
 from hindsight_ray.domain.memory import Memory, MemoryStatistics, Source
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)

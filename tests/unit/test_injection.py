@@ -7,7 +7,8 @@ from uuid import UUID
 import pytest
 
 from hindsight_ray.domain.access import Revision
-from hindsight_ray.domain.answer import Found, Hit
+from hindsight_ray.domain.answer import Found
+from hindsight_ray.domain.hit import Hit
 from hindsight_ray.domain.injection import rendered, tokens
 from hindsight_ray.domain.memory import Memory, Source
 
