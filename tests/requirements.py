@@ -39,6 +39,7 @@ _UPKEEP = "hindsight_ray/service/maintain.py"
 _KNOWLEDGE = "hindsight_ray/service/knowledge.py"
 _SPACE = "hindsight_ray/service/reembed.py"
 _REPORT = "hindsight_ray/core/report"
+_LEDGER = "hindsight_ray/adapters/ledger/sql/connection.py"
 
 REQUIREMENTS: dict[str, Requirement] = {
     # G1 no leak
@@ -273,6 +274,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "schema.models": _R("migrations make exactly the tables that the models say", _RECORD),
     "schema.older": _R("an older ledger is brought up when opened, or refused by name", _RECORD),
     "schema.newer": _R("a ledger of a newer release is refused by name", _RECORD),
+    "ledger.brief": _R("a short call takes no thread, and never beside another", _LEDGER),
     "copy.same": _R("a copy put back holds the same, row by row, on any ledger", _RECORD),
     "tenant.dropped": _R("a tenant that was dropped comes back empty in every process", _RECORD),
     "deploy.valid": _R("deployment files are what their schemas say", "deploy/README.md"),

@@ -7,18 +7,19 @@ signature, no commit of their own. An entry that cannot be written undoes what i
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from sqlalchemy import Executable, Table, bindparam, select
+from sqlalchemy import Table, bindparam, select
 from sqlalchemy.engine import Connection, RowMapping
 
 from hindsight_ray.adapters.ledger.sql import dialect
 from hindsight_ray.adapters.ledger.sql.connection import Work
+from hindsight_ray.adapters.ledger.sql.ready import Ready
 from hindsight_ray.adapters.ledger.sql.schema import micros, moment
 from hindsight_ray.adapters.ledger.sql.schema_access import audit, audit_heads, audit_seals
 from hindsight_ray.core.audit_chain import BEGINNING, entry_hash
 from hindsight_ray.domain.audit import Chained, Head, Seal
 from hindsight_ray.domain.rows import AuditEntry
 
-_HEADS = (
+_HEADS = Ready(
     select(audit_heads.c.writer, audit_heads.c.place, audit_heads.c.hash)
     .where(audit_heads.c.tenant == bindparam("tenant"))
     .order_by(audit_heads.c.writer)
@@ -112,12 +113,12 @@ class SqlAudit:
         return sealer is not None and sealer.good(seal)
 
 
-def _upsert(table: Table, keys: tuple[str, ...], values: tuple[str, ...]) -> Executable:
-    """Made once: building a statement costs more than running it."""
+def _upsert(table: Table, keys: tuple[str, ...], values: tuple[str, ...]) -> Ready:
     put = dialect.upsert(table)
-    return put.on_conflict_do_update(
+    done = put.on_conflict_do_update(
         index_elements=list(keys), set_={name: put.excluded[name] for name in values}
     )
+    return Ready(done, (*keys, *values))
 
 
 _PUT_HEAD = _upsert(audit_heads, ("tenant", "writer"), ("place", "hash"))
@@ -126,16 +127,16 @@ _PUT_SEAL = _upsert(audit_seals, ("tenant",), ("record",))
 
 def _put_head(connection: Connection, tenant: str, head: Head) -> None:
     row = {"tenant": tenant, "writer": head.writer, "place": head.place, "hash": head.hash}
-    connection.execute(_PUT_HEAD, row)
+    _PUT_HEAD.run(connection, row)
 
 
 def _put_seal(connection: Connection, seal: Seal) -> None:
     row = {"tenant": seal.tenant, "record": seal.model_dump_json()}
-    connection.execute(_PUT_SEAL, row)
+    _PUT_SEAL.run(connection, row)
 
 
 def _heads(connection: Connection, tenant: str) -> list[Head]:
-    rows = dialect.plain_rows(connection.execute(_HEADS, {"tenant": tenant}))
+    rows = _HEADS.rows(connection, {"tenant": tenant})
     return [Head(writer=writer, place=place, hash=digest) for writer, place, digest in rows]
 
 

@@ -7,16 +7,20 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.engine import Connection, RowMapping
 
 from hindsight_ray.adapters.ledger.sql.connection import Work
+from hindsight_ray.adapters.ledger.sql.ready import Ready
 from hindsight_ray.adapters.ledger.sql.schema import commands, micros, moment, recalls
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.rows import RecallEntry
 
-_RECEIPT = select(commands.c.digest, commands.c.receipt).where(
-    commands.c.tenant == bindparam("tenant"),
-    commands.c.principal == bindparam("principal"),
-    commands.c.command_id == bindparam("command_id"),
+_RECEIPT = Ready(
+    select(commands.c.digest, commands.c.receipt).where(
+        commands.c.tenant == bindparam("tenant"),
+        commands.c.principal == bindparam("principal"),
+        commands.c.command_id == bindparam("command_id"),
+    )
 )
+_PUT_RECEIPT = Ready(commands.insert(), ("tenant", "principal", "command_id", "digest", "receipt"))
 
 
 class SqlCommands:
@@ -26,12 +30,12 @@ class SqlCommands:
         self._work = work
 
     async def get(self, tenant: str, principal: str, command_id: str) -> tuple[str, str] | None:
-        return await self._work.do(_receipt, tenant, principal, command_id)
+        return await self._work.brief(_receipt, tenant, principal, command_id)
 
     async def put(
         self, tenant: str, principal: str, command_id: str, digest: str, receipt: str
     ) -> None:
-        await self._work.do(
+        await self._work.brief(
             _put_receipt, tenant, principal, command_id, digest=digest, receipt=receipt
         )
 
@@ -40,7 +44,7 @@ def _receipt(
     connection: Connection, tenant: str, principal: str, command_id: str
 ) -> tuple[str, str] | None:
     asked = {"tenant": tenant, "principal": principal, "command_id": command_id}
-    found = connection.execute(_RECEIPT, asked).one_or_none()
+    found = _RECEIPT.row(connection, asked)
     return None if found is None else (found[0], found[1])
 
 
@@ -53,8 +57,8 @@ def _put_receipt(
     digest: str,
     receipt: str,
 ) -> None:
-    connection.execute(
-        commands.insert(),
+    _PUT_RECEIPT.run(
+        connection,
         {
             "tenant": tenant,
             "principal": principal,

@@ -1,9 +1,11 @@
 """How async callers share connections: a thread each, a fair queue before them, clean endings.
 
-A connection lives in one worker thread, so a port call is one hop and the statements inside it run
-without another. Waiting is a queue of futures that belong to no event loop, so that two loops of
-one process may share a ledger. Whatever becomes of a caller in the middle of a unit, its
-transaction is ended in the connection's own thread before the next unit gets it.
+A connection has one worker thread, so a port call is one hop and the statements inside it run
+without another. Over a file, where a statement takes microseconds, a short call whose transaction
+has begun is made where it is asked for: the hop would cost several times the call. What may wait,
+for a lock or the disk, never is. Waiting is a queue of futures that belong to no event loop, so
+that two loops of one process may share a ledger. Whatever becomes of a caller in the middle of a
+unit, its transaction is ended before the next unit gets the connection.
 """
 
 import asyncio
@@ -26,16 +28,46 @@ R = TypeVar("R")
 
 
 class Lane:
-    """One connection and the one thread that touches it."""
+    """One connection and its thread. Nobody else touches it while that has anything to do."""
 
     def __init__(self, engine: Engine, name: str) -> None:
         self._engine = engine
         self._connection: Connection | None = None
         self._failed = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
+        self._in_process = dialect.in_process(engine)
+        self._given = 0  # jobs of the thread, counted by whoever holds the lane,
+        self._done = 0  # and by the thread
 
     def submit(self, job: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
-        return self._thread.submit(job, *args, **kwargs)
+        self._given += 1
+        return self._thread.submit(self._counted, job, *args, **kwargs)
+
+    def _counted(self, job: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return job(*args, **kwargs)
+        finally:
+            self._done += 1
+
+    def at_hand(self, write: bool) -> bool:
+        """Whether a short job may be done here and now: nothing is under way, nothing to wait for.
+
+        A reader's snapshot waits for nobody; a writer's transaction must have begun.
+        """
+        if self._connection is None or not self._rests():
+            return False
+        return not write or self._connection.in_transaction()
+
+    def ends_here(self, write: bool) -> bool:
+        """End now if there is nothing to wait for, and say so."""
+        connection = self._connection
+        if not self._rests() or (write and connection is not None and connection.in_transaction()):
+            return False
+        self._end()
+        return True
+
+    def _rests(self) -> bool:
+        return self._in_process and self._given == self._done
 
     def within(
         self,
@@ -118,7 +150,12 @@ class Lane:
             raise known from error
 
     def end(self) -> None:
-        """Undo what was not committed; drop a connection that cannot even do that."""
+        """Undo what was not committed. In the thread, as the last job of a unit."""
+        self._done = self._given - 1  # some may have been withdrawn
+        self._end()
+
+    def _end(self) -> None:
+        """Roll back; drop a connection that cannot even do that."""
         self._failed = False
         if self._connection is None:
             return
@@ -244,6 +281,14 @@ class Work:
             self._lane.submit(self._lane.within, self._write, job, *args, **kwargs)
         )
 
+    async def brief(
+        self, job: Callable[Concatenate[Connection, P], R], /, *args: P.args, **kwargs: P.kwargs
+    ) -> R:
+        """The same for a job of a few short statements, which need not be taken elsewhere."""
+        if self._open and self._lane.at_hand(self._write):
+            return self._lane.within(self._write, job, *args, **kwargs)
+        return await self.do(job, *args, **kwargs)
+
     def say_last(self, row: Any, say: Callable[[Connection, list[Any]], None]) -> None:
         """Have `row` written at the end of the transaction, together with all that were given."""
         if not self._open:
@@ -292,7 +337,10 @@ class Work:
         """Roll back what is open and pass the lane on, both in the lane's order; never waits."""
         self._open = False
         lanes, lane = self._lanes, self._lane
-        lane.submit(lane.end).add_done_callback(lambda _: lanes.give_back(lane))
+        if lane.ends_here(self._write):
+            lanes.give_back(lane)
+        else:
+            lane.submit(lane.end).add_done_callback(lambda _: lanes.give_back(lane))
 
 
 def _given_up() -> StorageFailed:

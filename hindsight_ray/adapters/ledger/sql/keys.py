@@ -9,6 +9,7 @@ from sqlalchemy.engine import Connection
 
 from hindsight_ray.adapters.ledger.sql import dialect
 from hindsight_ray.adapters.ledger.sql.connection import Work
+from hindsight_ray.adapters.ledger.sql.ready import Ready
 from hindsight_ray.adapters.ledger.sql.schema import audience_keys, facts
 from hindsight_ray.core.audience import audience_key
 from hindsight_ray.domain.rows import AudienceKey
@@ -16,13 +17,21 @@ from hindsight_ray.errors import SpaceMismatch
 
 Catalogue = Mapping[AudienceKey, tuple[str, ...]]
 
-_VERSION = select(func.coalesce(func.max(audience_keys.c.number), 0)).where(
-    audience_keys.c.tenant == bindparam("tenant")
+_VERSION = Ready(
+    select(func.coalesce(func.max(audience_keys.c.number), 0)).where(
+        audience_keys.c.tenant == bindparam("tenant")
+    )
 )
 _ALL = select(audience_keys.c.number, audience_keys.c.key, audience_keys.c.audience).where(
     audience_keys.c.tenant == bindparam("tenant")
 )
-_FACT = select(facts.c.value).where(facts.c.name == bindparam("name"))
+_FACT = Ready(select(facts.c.value).where(facts.c.name == bindparam("name")))
+_KNOWN = Ready(
+    select(audience_keys.c.number).where(
+        audience_keys.c.tenant == bindparam("tenant"), audience_keys.c.key == bindparam("key")
+    )
+)
+_ADD = Ready(dialect.upsert(audience_keys).on_conflict_do_nothing(), ("tenant", "key", "audience"))
 _SPACE = "embedding space"
 
 
@@ -56,19 +65,20 @@ class SqlKeys:
         self._added = False
 
     async def version(self, tenant: str) -> int:
-        return await self._work.do(_version, tenant)
+        return await self._work.brief(_version, tenant)
 
     async def all(self, tenant: str) -> Mapping[AudienceKey, tuple[str, ...]]:
         known = None if self._added else self._known
-        return await self._work.do(_all, tenant, known)
+        return await self._work.brief(_all, tenant, known)
 
     async def ensure(self, tenant: str, audience: tuple[str, ...]) -> AudienceKey:
         self._added = True
-        return await self._work.do(_ensure, tenant, audience)
+        return await self._work.brief(_ensure, tenant, audience)
 
 
 def _version(connection: Connection, tenant: str) -> int:
-    return connection.execute(_VERSION, {"tenant": tenant}).scalar_one()
+    found: int = _VERSION.value(connection, {"tenant": tenant})
+    return found
 
 
 def _all(connection: Connection, tenant: str, known: KnownKeys | None) -> Catalogue:
@@ -87,12 +97,17 @@ def _all(connection: Connection, tenant: str, known: KnownKeys | None) -> Catalo
     return catalogue
 
 
+def key_number_of(connection: Connection, tenant: str, key: AudienceKey) -> int | None:
+    """The number of a key of the catalogue, None if it is not there."""
+    number: int | None = _KNOWN.value(connection, {"tenant": tenant, "key": key})
+    return number
+
+
 def _ensure(connection: Connection, tenant: str, audience: tuple[str, ...]) -> AudienceKey:
     key = audience_key(audience)
-    connection.execute(
-        dialect.upsert(audience_keys).on_conflict_do_nothing(),
-        {"tenant": tenant, "key": key, "audience": json.dumps(sorted(set(audience)))},
-    )
+    if key_number_of(connection, tenant, key) is None:
+        named = {"tenant": tenant, "key": key}
+        _ADD.run(connection, named | {"audience": json.dumps(sorted(set(audience)))})
     return key
 
 
@@ -103,7 +118,7 @@ class SqlSpaces:
         self._work = work
 
     async def pinned(self) -> tuple[str, int] | None:
-        return await self._work.do(pinned_space)
+        return await self._work.brief(pinned_space)
 
     async def pin(self, model: str, dimension: int) -> None:
         await self._work.do(pin_space, model, dimension)
@@ -111,7 +126,7 @@ class SqlSpaces:
 
 def pinned_space(connection: Connection) -> tuple[str, int] | None:
     """(model, dimension), or None in a home that holds no vector yet."""
-    value = connection.execute(_FACT, {"name": _SPACE}).scalar_one_or_none()
+    value = _FACT.value(connection, {"name": _SPACE})
     if value is None:
         return None
     model, dimension = json.loads(value)

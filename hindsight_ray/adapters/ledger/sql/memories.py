@@ -12,11 +12,11 @@ from sqlalchemy.engine import Connection
 
 from hindsight_ray.adapters.ledger.sql import dialect, keywords, routes
 from hindsight_ray.adapters.ledger.sql.connection import Work
-from hindsight_ray.adapters.ledger.sql.keys import pin_space, pinned_space
+from hindsight_ray.adapters.ledger.sql.keys import key_number_of, pin_space, pinned_space
+from hindsight_ray.adapters.ledger.sql.ready import Ready
 from hindsight_ray.adapters.ledger.sql.rows import KnownRows, change_number
 from hindsight_ray.adapters.ledger.sql.schema import (
     FORGOTTEN,
-    audience_keys,
     change_numbers,
     memory_labels,
     memory_revisions,
@@ -35,8 +35,13 @@ from hindsight_ray.domain.rows import AudienceKey, KeywordMatches, Near, RowFilt
 from hindsight_ray.errors import InvalidInput, InvalidVector, NotFound, RevisionConflict
 from hindsight_ray.ports import Vector
 
-_NEXT_CHANGE = dialect.upsert(change_numbers).on_conflict_do_update(
-    index_elements=["tenant"], set_={"change": change_numbers.c.change + literal(1)}
+_NEXT_CHANGE = Ready(
+    dialect.upsert(change_numbers)
+    .on_conflict_do_update(
+        index_elements=["tenant"], set_={"change": change_numbers.c.change + literal(1)}
+    )
+    .returning(change_numbers.c.change),
+    ("tenant", "change"),
 )
 _SCOPE_CHANGE = select(func.coalesce(func.max(table.c.change), 0)).where(
     table.c.tenant == bindparam("tenant"), table.c.scope == bindparam("scope")
@@ -50,10 +55,12 @@ _CHANGED = (
     )
     .order_by(table.c.change)
 )
-_CURRENT = select(table.c.record).where(
-    table.c.tenant == bindparam("tenant"),
-    table.c.memory_id.in_(dialect.members(bindparam("ids"))),
-    table.c.record.is_not(None),
+_CURRENT = Ready(
+    select(table.c.record).where(
+        table.c.tenant == bindparam("tenant"),
+        table.c.memory_id.in_(dialect.members(bindparam("ids"))),
+        table.c.record.is_not(None),
+    )
 )
 _AT = (
     select(memory_revisions.c.record)
@@ -65,13 +72,18 @@ _AT = (
         memory_revisions.c.record.is_not(None),
     )
 )
-_STATE = select(table.c.number, table.c.revision, table.c.status).where(
-    table.c.tenant == bindparam("tenant"), table.c.memory_id == bindparam("memory_id")
+_STATE = Ready(
+    select(table.c.number, table.c.revision, table.c.status).where(
+        table.c.tenant == bindparam("tenant"), table.c.memory_id == bindparam("memory_id")
+    )
 )
+_INSERT = Ready(
+    table.insert().returning(table.c.number),
+    tuple(column.name for column in table.c if column.name != "number"),
+)
+_ADD_REVISION = Ready(memory_revisions.insert(), tuple(memory_revisions.c.keys()))
+_ADD_VECTOR = Ready(memory_vectors.insert(), tuple(memory_vectors.c.keys()))
 _VECTOR = select(memory_vectors.c.vector).where(memory_vectors.c.memory == bindparam("number"))
-_KEY_NUMBER = select(audience_keys.c.number).where(
-    audience_keys.c.tenant == bindparam("tenant"), audience_keys.c.key == bindparam("key")
-)
 _HISTORY = (
     select(memory_revisions)
     .join(table, table.c.number == memory_revisions.c.memory)
@@ -105,7 +117,7 @@ class SqlMemories:
         self._known = known
 
     async def change_number(self, tenant: str) -> int:
-        return await self._work.do(change_number, tenant)
+        return await self._work.brief(change_number, tenant)
 
     async def scope_change(self, tenant: str, scope: str) -> int:
         return await self._work.do(_scope_change, tenant, scope)
@@ -114,7 +126,7 @@ class SqlMemories:
         return await self._work.do(_changed_since, tenant, scope, change)
 
     async def current(self, tenant: str, ids: Sequence[str]) -> Mapping[str, Memory]:
-        return await self._work.do(_current, tenant, ids)
+        return await self._work.brief(_current, tenant, ids)
 
     async def at(self, tenant: str, refs: Sequence[MemoryRef]) -> Mapping[MemoryRef, Memory]:
         return await self._work.do(_at, tenant, refs)
@@ -131,7 +143,7 @@ class SqlMemories:
     ) -> int:
         self._work.changed_memories = True
         unit = None if vector is None else unit_vector(vector)
-        return await self._work.do(
+        return await self._work.brief(
             put_memory, memory, vector=unit, key=key, terms=terms, by=by, why=why
         )
 
@@ -185,8 +197,8 @@ def unit_vector(vector: Vector) -> Vector:
 
 
 def _next_change(connection: Connection, tenant: str) -> int:
-    connection.execute(_NEXT_CHANGE, {"tenant": tenant, "change": 1})
-    return change_number(connection, tenant)
+    change: int = _NEXT_CHANGE.value(connection, {"tenant": tenant, "change": 1})
+    return change
 
 
 def _scope_change(connection: Connection, tenant: str, scope: str) -> int:
@@ -202,7 +214,7 @@ def _current(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[st
     if not ids:
         return {}
     asked = {"tenant": tenant, "ids": json.dumps(list(ids))}
-    found = [_memory(r) for r in connection.execute(_CURRENT, asked).scalars()]
+    found = [_memory(record) for (record,) in _CURRENT.rows(connection, asked)]
     return {memory.id: memory for memory in found}
 
 
@@ -230,15 +242,14 @@ def put_memory(
     why: str,
 ) -> int:
     named = {"tenant": memory.tenant, "memory_id": memory.id}
-    state = connection.execute(_STATE, named).one_or_none()
+    number, known, status = _STATE.row(connection, named) or (None, 0, None)
     if vector is None:
-        vector = _kept_vector(connection, memory, None if state is None else state.number)
+        vector = _kept_vector(connection, memory, number)
         pinned = pinned_space(connection)  # the model may have changed since the record was made
         if pinned is not None and pinned[0] != memory.embedding_model:
             memory = memory.model_copy(update={"embedding_model": pinned[0]})
     pin_space(connection, memory.embedding_model, len(vector))
-    known = 0 if state is None else state.revision
-    if memory.revision != known + 1 or (state is not None and state.status == FORGOTTEN):
+    if memory.revision != known + 1 or status == FORGOTTEN:
         raise RevisionConflict(
             f"`memory` {memory.id!r} is at revision {known}; {memory.revision} cannot follow it."
             " Read it again and decide anew",
@@ -246,30 +257,21 @@ def put_memory(
             current=known,
             offered=memory.revision,
         )
-    key_number = connection.execute(
-        _KEY_NUMBER, {"tenant": memory.tenant, "key": key}
-    ).scalar_one_or_none()
+    key_number = key_number_of(connection, memory.tenant, key)
     if key_number is None:
         raise InvalidInput(f"`key` {key!r} is not in the catalogue; `ensure` its audience first")
     change = _next_change(connection, memory.tenant)
     record = memory.model_dump_json()
     columns = named | _columns(memory, record, terms) | {"key": key_number, "change": change}
-    if state is None:
-        inserted = connection.execute(table.insert(), columns)
-        (number,) = cast(tuple[int], inserted.inserted_primary_key)
+    if number is None:
+        number = cast(int, _INSERT.value(connection, columns))
     else:
-        number = state.number
         connection.execute(update(table).where(table.c.number == number), columns)
         _drop_routes(connection, number)
-    note = RevisionNote(
-        revision=memory.revision,
-        at=memory.updated_at,
-        by=by,
-        why=why,
-        status=memory.status,
-        content=record,
+    note = {"memory": number, "revision": memory.revision, "at": micros(memory.updated_at)}
+    _ADD_REVISION.run(
+        connection, note | {"by": by, "why": why, "status": memory.status, "record": record}
     )
-    _note(connection, number, note)
     _put_routes(connection, number, memory, vector)
     keywords.put(connection, memory.tenant, number, key_number, terms)
     return change
@@ -305,22 +307,6 @@ def _columns(memory: Memory, record: str, terms: Mapping[str, int]) -> dict[str,
     }
 
 
-def _note(connection: Connection, number: int, note: RevisionNote) -> None:
-    """Add to the history. `note.content` is here the whole record, so that it can be had again."""
-    connection.execute(
-        memory_revisions.insert(),
-        {
-            "memory": number,
-            "revision": note.revision,
-            "at": micros(note.at),
-            "by": note.by,
-            "why": note.why,
-            "status": note.status,
-            "record": note.content,
-        },
-    )
-
-
 _DROPS = tuple(
     delete(beside).where(beside.c.memory == bindparam("number"))
     for beside in (memory_vectors, memory_labels, memory_sources, vectors_beside)
@@ -333,7 +319,7 @@ def _drop_routes(connection: Connection, number: int) -> None:
 
 
 def _put_routes(connection: Connection, number: int, memory: Memory, vector: Vector) -> None:
-    connection.execute(memory_vectors.insert(), {"memory": number, "vector": vector.tobytes()})
+    _ADD_VECTOR.run(connection, {"memory": number, "vector": vector.tobytes()})
     labels = [(number, label) for label in sorted(set(memory.labels))]
     dialect.insert_rows(connection, memory_labels, ("memory", "label"), labels)
     sources = [(number, source) for source in sorted({ref.id for ref in memory.derived_from})]
@@ -343,16 +329,17 @@ def _put_routes(connection: Connection, number: int, memory: Memory, vector: Vec
 def forget_memory(
     connection: Connection, tenant: str, memory_id: str, *, by: str, why: str, at: datetime
 ) -> None:
-    state = connection.execute(_STATE, {"tenant": tenant, "memory_id": memory_id}).one_or_none()
-    if state is None or state.status == FORGOTTEN:
+    named = {"tenant": tenant, "memory_id": memory_id}
+    number, revision, status = _STATE.row(connection, named) or (0, 0, FORGOTTEN)
+    if status == FORGOTTEN:
         raise NotFound(
             f"`memory` {memory_id!r} is not there for this caller", kind="memory", id=memory_id
         )
     change = _next_change(connection, tenant)
     connection.execute(
-        update(table).where(table.c.number == state.number),
+        update(table).where(table.c.number == number),
         {
-            "revision": state.revision + 1,
+            "revision": revision + 1,
             "status": FORGOTTEN,
             "change": change,
             "topic": None,
@@ -360,12 +347,12 @@ def forget_memory(
             "length": 0,
         },
     )
-    note = RevisionNote(
-        revision=state.revision + 1, at=at, by=by, why=why, status=FORGOTTEN, content=None
+    note = {"memory": number, "revision": revision + 1, "at": micros(at)}
+    _ADD_REVISION.run(
+        connection, note | {"by": by, "why": why, "status": FORGOTTEN, "record": None}
     )
-    _note(connection, state.number, note)
-    _drop_routes(connection, state.number)
-    keywords.drop(connection, state.number)
+    _drop_routes(connection, number)
+    keywords.drop(connection, number)
     connection.execute(
         delete(memory_statistics).where(
             memory_statistics.c.tenant == tenant, memory_statistics.c.memory_id == memory_id

@@ -16,6 +16,7 @@ from sqlalchemy.engine import Connection
 from hindsight_ray.adapters.ledger.sql import dialect
 from hindsight_ray.adapters.ledger.sql.connection import Work
 from hindsight_ray.adapters.ledger.sql.policy_lines import Line, Moved, placed_anew
+from hindsight_ray.adapters.ledger.sql.ready import Ready
 from hindsight_ray.adapters.ledger.sql.schema import micros
 from hindsight_ray.adapters.ledger.sql.schema_access import (
     policy_journal,
@@ -45,13 +46,15 @@ _RULES = TypeAdapter(tuple[Rule, ...])
 _MEMBERSHIPS = TypeAdapter(tuple[Membership, ...])
 
 _REVISION = select(policy_state.c.revision).where(policy_state.c.number == 1)
-_STANDING = select(
-    _REVISION.scalar_subquery(),
-    exists().where(tenants.c.tenant == bindparam("tenant")),
-    exists().where(
-        revoked_tickets.c.tenant == bindparam("tenant"),
-        revoked_tickets.c.ticket_id == bindparam("ticket_id"),
-    ),
+_STANDING = Ready(
+    select(
+        _REVISION.scalar_subquery(),
+        exists().where(tenants.c.tenant == bindparam("tenant")),
+        exists().where(
+            revoked_tickets.c.tenant == bindparam("tenant"),
+            revoked_tickets.c.ticket_id == bindparam("ticket_id"),
+        ),
+    )
 )
 _LINES = (
     select(policy_lines.c.position, policy_lines.c.record)
@@ -73,7 +76,7 @@ class SqlPolicy:
 
     async def standing(self, tenant: str, ticket_id: str) -> Standing:
         settled = not self._work.changed_policy
-        return await self._work.do(_standing, tenant, ticket_id, settled)
+        return await self._work.brief(_standing, tenant, ticket_id, settled)
 
     async def current(self) -> Policy:
         return (await self._work.do(_placed)).policy
@@ -117,7 +120,7 @@ class SqlPolicy:
 
 def _standing(connection: Connection, tenant: str, ticket_id: str, settled: bool) -> Standing:
     asked = {"tenant": tenant, "ticket_id": ticket_id}
-    revision, known, revoked = connection.execute(_STANDING, asked).one()
+    ((revision, known, revoked),) = _STANDING.rows(connection, asked)
     return Standing(
         revision=revision or 0,
         tenant_known=bool(known),

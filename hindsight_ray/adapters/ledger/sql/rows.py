@@ -9,15 +9,15 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
-from sqlalchemy import Select, bindparam, null, select
+from sqlalchemy import bindparam, null, select
 from sqlalchemy.engine import Connection
 
-from hindsight_ray.adapters.ledger.sql import dialect
 from hindsight_ray.adapters.ledger.sql.columns import Bools, Columns, Row, View
 from hindsight_ray.adapters.ledger.sql.keys import pinned_space
+from hindsight_ray.adapters.ledger.sql.ready import Ready
 from hindsight_ray.adapters.ledger.sql.schema import (
     audience_keys,
     change_numbers,
@@ -33,7 +33,9 @@ AGE = 1 << 40  # a tenant that was dropped and comes back counts its changes fro
 _Space = tuple[str, int] | None
 
 _m = memories.c
-_CHANGE = select(change_numbers.c.change).where(change_numbers.c.tenant == bindparam("tenant"))
+_CHANGE = Ready(
+    select(change_numbers.c.change).where(change_numbers.c.tenant == bindparam("tenant"))
+)
 _CHANGED = (
     select(
         _m.number, _m.memory_id, _m.revision, _m.change, audience_keys.c.key, _m.scope, _m.status,
@@ -51,11 +53,12 @@ _CHANGED_ROWS = (
     .where(_m.tenant == bindparam("tenant"), _m.change > bindparam("after"))
     .order_by(_m.change)
 )
-_CHANGED_LABELS = (
+_CHANGED_LABELS = Ready(
     select(memory_labels.c.memory, memory_labels.c.label)
     .join(memories, _m.number == memory_labels.c.memory)
     .where(_m.tenant == bindparam("tenant"), _m.change > bindparam("after"))
 )
+_OF_ROWS, _OF_ROWS_AND_VECTORS = Ready(_CHANGED), Ready(_CHANGED_ROWS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,23 +134,22 @@ class KnownRows:
         return columns
 
     def _changed(self, connection: Connection, tenant: str, after: int) -> list[Row]:
-        return _changed(connection, tenant, after, _CHANGED_ROWS if self._vectors else _CHANGED)
+        asked = _OF_ROWS_AND_VECTORS if self._vectors else _OF_ROWS
+        return _changed(connection, tenant, after, asked)
 
 
 def change_number(connection: Connection, tenant: str) -> int:
     """The tenant's last change as this transaction sees it, 0 before the first."""
-    return connection.execute(_CHANGE, {"tenant": tenant}).scalar_one_or_none() or 0
+    return _CHANGE.value(connection, {"tenant": tenant}) or 0
 
 
-def _changed(
-    connection: Connection, tenant: str, after: int, statement: Select[*tuple[Any, ...]]
-) -> list[Row]:
+def _changed(connection: Connection, tenant: str, after: int, statement: Ready) -> list[Row]:
     """The tenant's memories whose last change is later than `after`, as they are now."""
     asked = {"tenant": tenant, "after": after}
     labels: dict[int, list[str]] = {}
-    for number, label in dialect.plain_rows(connection.execute(_CHANGED_LABELS, asked)):
+    for number, label in _CHANGED_LABELS.rows(connection, asked):
         labels.setdefault(number, []).append(label)
-    rows = dialect.plain_rows(connection.execute(statement, asked))
+    rows = statement.rows(connection, asked)
     of_columns = cast(Callable[..., Row], Row)  # the statement selects them in the row's order
     return [of_columns(*row[:-1], labels.get(row[0], ()), _vector(row[-1])) for row in rows]
 
