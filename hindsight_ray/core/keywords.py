@@ -9,11 +9,12 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import pairwise
 from typing import Protocol, cast
 
+import numpy as np
 import snowballstemmer  # pyright: ignore[reportMissingTypeStubs]
 
 from hindsight_ray.domain.ids import MemoryUuid
@@ -94,21 +95,22 @@ def bm25(
 
     Statistics are those of `matches`, that is, of the readable rows alone.
     """
-    if not matches.documents:
+    if not matches.documents or limit < 1:
         return []
     average = matches.total_length / matches.documents or 1.0
-    lengths = matches.lengths
-    scores: dict[MemoryUuid, float] = {}
-    for term in sorted(matches.frequencies):  # a fixed order: equal rows give equal sums
-        found: Mapping[MemoryUuid, int] = matches.frequencies[term]
-        if not found:
-            continue
-        rarity = math.log1p((matches.documents - len(found) + 0.5) / (len(found) + 0.5))
-        gain, flat, slope = rarity * (k1 + 1), k1 * (1 - b), k1 * b / average
-        for row, count in found.items():
-            weight = count * gain / (count + flat + slope * lengths[row])
-            scores[row] = scores.get(row, 0.0) + weight
-    return heapq.nsmallest(limit, scores.items(), key=lambda item: (-item[1], item[0]))
+    flat, slope = k1 * (1 - b), k1 * b / average
+    fixed = flat + slope * matches.sizes
+    scores = np.zeros(len(matches.sizes))
+    for term in sorted(matches.postings):  # a fixed order: equal rows give equal sums
+        at, counts = matches.postings[term]
+        rarity = math.log1p((matches.documents - len(at) + 0.5) / (len(at) + 0.5))
+        scores[at] += counts * (rarity * (k1 + 1)) / (counts + fixed[at])
+    matched = np.flatnonzero(scores)
+    if len(matched) > limit:  # with all that tie with the last of the best
+        reached = scores[matched]
+        matched = matched[reached >= np.partition(reached, -limit)[-limit]]
+    found = [(matches.ids[row], float(scores[row])) for row in matched.tolist()]
+    return heapq.nsmallest(limit, found, key=lambda item: (-item[1], item[0]))
 
 
 def _terms(text: str, *, singles: bool) -> Iterable[str]:

@@ -1,14 +1,26 @@
 """What routes exchange with stores: the filter that keeps foreign rows out, and what comes back."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.memory import Layer, MemoryType, Status
 
 AudienceKey = str  # 32 hex digits: the digest of a sorted audience
+Ints = NDArray[np.int64]
+
+
+def _no_numbers() -> Ints:
+    return np.empty(0, dtype=np.int64)
+
+
+def _listed(numbers: Ints) -> list[int]:
+    return numbers.tolist()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +58,34 @@ class Near:
     similarity: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class KeywordMatches:
     """Postings of the asked terms over the readable rows only, and the statistics over the same.
 
-    `frequencies[term][memory_id]` counts the term in that memory; `lengths` are in terms.
+    Rows are numbered: `ids` and `sizes` (in terms) are those of any row, readable or not, and
+    `postings[term]` says in which readable ones the term is, and how often. Arrays, since a common
+    word is in thousands of rows.
     """
 
     documents: int
     total_length: int
-    frequencies: Mapping[str, Mapping[MemoryUuid, int]] = field(
-        default_factory=dict[str, Mapping[MemoryUuid, int]]
-    )
-    lengths: Mapping[MemoryUuid, int] = field(default_factory=dict[MemoryUuid, int])
+    ids: Sequence[MemoryUuid] = ()
+    sizes: Ints = field(default_factory=_no_numbers)
+    postings: Mapping[str, tuple[Ints, Ints]] = field(default_factory=dict[str, tuple[Ints, Ints]])
+
+    @property
+    def frequencies(self) -> dict[str, dict[MemoryUuid, int]]:
+        """How often each term is in each memory, by id: for looking at, not for ranking."""
+        return {
+            term: {self.ids[row]: count for row, count in zip(*map(_listed, found), strict=True)}
+            for term, found in self.postings.items()
+        }
+
+    @property
+    def lengths(self) -> dict[MemoryUuid, int]:
+        """The terms of each matched memory, by id."""
+        matched = {row for at, _ in self.postings.values() for row in _listed(at)}
+        return {self.ids[row]: int(self.sizes[row]) for row in matched}
 
 
 @dataclass(frozen=True, slots=True)

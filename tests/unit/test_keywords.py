@@ -1,5 +1,6 @@
 """Terms and BM25: what is found by which words, in which script."""
 
+import numpy as np
 import pytest
 
 from hindsight_ray.core.keywords import bm25, codes, query_terms, stem, terms
@@ -62,14 +63,17 @@ def test_terms_are_bounded_in_length() -> None:
 
 
 def _matches(frequencies: dict[str, dict[str, int]], lengths: dict[str, int]) -> KeywordMatches:
+    names = sorted(lengths)
+    at = {name: row for row, name in enumerate(names)}
     return KeywordMatches(
         documents=10,
         total_length=100,
-        frequencies={
-            term: {MemoryUuid(name): count for name, count in rows.items()}
+        ids=[MemoryUuid(name) for name in names],
+        sizes=np.array([lengths[name] for name in names]),
+        postings={
+            term: (np.array([at[name] for name in rows]), np.array([*rows.values()]))
             for term, rows in frequencies.items()
         },
-        lengths={MemoryUuid(name): length for name, length in lengths.items()},
     )
 
 

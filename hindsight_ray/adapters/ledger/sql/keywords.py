@@ -5,19 +5,29 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 import numpy as np
-from sqlalchemy import bindparam, delete, select
+from sqlalchemy import Text, bindparam, delete, func, select
 from sqlalchemy.engine import Connection
+from sqlalchemy.sql.expression import cast as sql_cast
 
 from hindsight_ray.adapters.ledger.sql import dialect, filters
-from hindsight_ray.adapters.ledger.sql.rows import KnownRows
+from hindsight_ray.adapters.ledger.sql.rows import KnownRows, Passing
 from hindsight_ray.adapters.ledger.sql.schema import postings, terms
 from hindsight_ray.domain.ids import MemoryUuid
-from hindsight_ray.domain.rows import KeywordMatches, RowFilter
+from hindsight_ray.domain.rows import Ints, KeywordMatches, RowFilter
 
+_NOTHING: tuple[Ints, Ints] = (np.empty(0, np.int64), np.empty(0, np.int64))
 _KEYS_SOUGHT_MAX = 64  # more keys than this cost more to look up than all postings of a term
 
-_POSTINGS = select(postings.c.term, postings.c.memory, postings.c["count"]).where(
-    postings.c.term.in_(dialect.numbers(bindparam("numbers")))
+# One row for each term, its memories and counts as two lists in one order: made by the database
+# without this process's lock, and read at a tenth of the cost of as many rows.
+_memories, _counts = (
+    func.aggregate_strings(sql_cast(column, Text), ",")
+    for column in (postings.c.memory, postings.c["count"])
+)
+_POSTINGS = (
+    select(postings.c.term, _memories, _counts)
+    .where(postings.c.term.in_(dialect.numbers(bindparam("numbers"))))
+    .group_by(postings.c.term)
 )
 _POSTINGS_OF_KEYS = _POSTINGS.where(postings.c.key.in_(filters.readable_key_numbers()))
 _TERMS = select(terms.c.term, terms.c.number).where(
@@ -39,45 +49,78 @@ def matches(
     if row_filter.empty:
         return KeywordMatches(documents=0, total_length=0)
     parts = known.passing(connection, row_filter, private=private)
-    frequencies: dict[str, dict[MemoryUuid, int]] = {term: {} for term in asked}
-    lengths: dict[MemoryUuid, int] = {}
     numbers = _numbers(connection, row_filter.tenant, asked)
-    by_number = {number: frequencies[term] for term, number in numbers.items()}
-    rows = _found(connection, row_filter, sorted(by_number)) if by_number else ()
+    found = _found(connection, row_filter, sorted(numbers.values())) if numbers else {}
+    merged: dict[str, list[tuple[Ints, Ints]]] = {term: [] for term in asked}
+    first = 0
     for part in parts:
-        view, passes = part.view, part.mask.tobytes()
-        ids = cast(Sequence[MemoryUuid], view.ids)
-        places, room = view.places, len(passes)
-        matched: set[int] = set()
-        for term, number, count in rows:
-            place = places.get(number, -1)
-            if place >= room:
-                place = view.place(number)
-            if place >= 0 and passes[place]:
-                by_number[term][ids[place]] = count
-                matched.add(place)
-        at = list(matched)
-        found = view.column("length")[at].tolist()
-        lengths.update(zip([ids[place] for place in at], found, strict=True))
+        places = _Places(part, first)
+        for term, number in numbers.items():
+            merged[term].append(places.of(*found.get(number, _NOTHING)))
+        first += len(part.mask)
     return KeywordMatches(
         documents=sum(int(np.count_nonzero(part.mask)) for part in parts),
         total_length=sum(int(part.view.column("length")[part.mask].sum()) for part in parts),
-        frequencies=frequencies,
-        lengths=lengths,
+        ids=_ids(parts),
+        sizes=np.concatenate([part.view.column("length") for part in parts]),
+        postings={term: _joined(arrays) for term, arrays in merged.items()},
+    )
+
+
+class _Places:
+    """Which of one part's rows pass, by the number of their memory. Rows count from `first`."""
+
+    def __init__(self, part: Passing, first: int) -> None:
+        rows = np.flatnonzero(part.mask)
+        numbers = part.view.column("number")[rows]
+        order = np.argsort(numbers, kind="stable")
+        self._numbers, self._rows = numbers[order], rows[order] + first
+
+    def of(self, memories: Ints, counts: Ints) -> tuple[Ints, Ints]:
+        """(row, count) of the postings whose memory passes."""
+        if not len(self._numbers):
+            return _NOTHING
+        at = np.searchsorted(self._numbers, memories)
+        at[at == len(self._numbers)] = 0
+        mine = self._numbers[at] == memories
+        return self._rows[at[mine]], counts[mine]
+
+
+def _ids(parts: Sequence[Passing]) -> Sequence[MemoryUuid]:
+    """The id of each row. The list of a part may be longer than its rows: it grows in place."""
+    lists = [cast(Sequence[MemoryUuid], part.view.ids) for part in parts]
+    if len(lists) == 1:
+        return lists[0]
+    return [name for part, ids in zip(parts, lists, strict=True) for name in ids[: len(part.mask)]]
+
+
+def _joined(arrays: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+    if len(arrays) == 1:
+        return arrays[0]
+    return (
+        np.concatenate([_NOTHING[0], *(rows for rows, _ in arrays)]),
+        np.concatenate([_NOTHING[1], *(counts for _, counts in arrays)]),
     )
 
 
 def _found(
     connection: Connection, row_filter: RowFilter, numbers: Sequence[int]
-) -> Sequence[tuple[int, int, int]]:
-    """(term, memory, count) of the terms; foreign rows among them are for the mask to drop."""
+) -> dict[int, tuple[Ints, Ints]]:
+    """(memories, counts) of the terms; foreign rows among them are for the mask to drop."""
     bound = {"tenant": row_filter.tenant, "numbers": json.dumps(numbers)}
     if row_filter.keys is None or len(row_filter.keys) > _KEYS_SOUGHT_MAX:
         found = connection.execute(_POSTINGS, bound)
     else:
         keys = json.dumps(sorted(row_filter.keys))
         found = connection.execute(_POSTINGS_OF_KEYS, bound | {"keys": keys})
-    return cast(list[tuple[int, int, int]], dialect.plain_rows(found))
+    return {
+        number: (_listed(memories), _listed(counts))
+        for number, memories, counts in dialect.plain_rows(found)
+    }
+
+
+def _listed(numbers: str) -> Ints:
+    return np.fromstring(numbers, dtype=np.int64, sep=",")
 
 
 def _numbers(connection: Connection, tenant: str, asked: Sequence[str]) -> dict[str, int]:
