@@ -5,17 +5,13 @@ caller of the ticket that it carries itself: there are no sessions, so nothing o
 can lend its rights to a later one. No tool shares, promotes or issues anything.
 """
 
-import contextlib
-import socket
 import time
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from importlib import metadata
 from typing import Annotated, Any, Literal
 
-import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
@@ -23,45 +19,22 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 from starlette.applications import Starlette
-from starlette.datastructures import Headers
-from starlette.responses import JSONResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.answer import Found
 from hindsight_ray.domain.base import build
-from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.memory import MemoryType
 from hindsight_ray.domain.receipt import Receipt
-from hindsight_ray.entry.rate import Allowance
-from hindsight_ray.errors import HindsightError, InvalidInput, InvalidTicket, Unavailable
+from hindsight_ray.entry.bearer import Asking, BearerTicket, Call, asking_of
+from hindsight_ray.entry.listening import HOSTS, ORIGINS, REQUEST_BYTES_MAX
+from hindsight_ray.entry.rate import Paces, Rates
+from hindsight_ray.errors import HindsightError, InvalidInput
 
 PATH = "/mcp"
-REQUEST_BYTES_MAX = 1024 * 1024
-_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-_ASKING = "hindsight.asking"  # where the ticket's holder waits in a request's scope
-
-Call = Callable[[str, c.Command], Awaitable[Any]]  # token and command to answer
 INSTRUCTIONS = (
     "Shared memory. Search before you act; write what will still be true and useful later, one"
     " statement each. You see and change only what your ticket allows."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """Whose call this is: the token to ask with, and the ticket that its searches count for."""
-
-    token: str
-    ticket_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Rates:
-    """How many searches and how many changes a second one ticket has."""
-
-    searches_per_s: float
-    writes_per_s: float
 
 
 Who = Callable[[Context[Any, Any]], Awaitable[Asking]]
@@ -73,8 +46,7 @@ class Tools:
     def __init__(self, call: Call, who: Who, rates: Rates) -> None:
         self._call = call
         self._who = who
-        self._searches = Allowance(rates.searches_per_s, "search")
-        self._writes = Allowance(rates.writes_per_s, "write")
+        self._paces = Paces(rates)
 
     async def memory_write(
         self,
@@ -177,9 +149,9 @@ class Tools:
         try:
             _refuse_unknown(context, fields)
             asking = await self._who(context)
-            counted = self._searches if kind is c.Search else self._writes
-            counted.take(asking.ticket_id, time.monotonic())
-            return await self._call(asking.token, build(kind, fields))
+            command = build(kind, fields)
+            self._paces.take(asking.ticket_id, command, time.monotonic())
+            return await self._call(asking.token, command)
         except HindsightError as error:
             raise ToolError(f"{type(error).__name__}: {error.message}") from None
 
@@ -209,69 +181,16 @@ def http_app(call: Call, rates: Rates) -> Starlette:
         json_response=True,
         max_request_body_size=REQUEST_BYTES_MAX,
         transport_security=TransportSecuritySettings(
-            allowed_hosts=[*_LOOPBACK, *(f"{host}:*" for host in _LOOPBACK)],
-            allowed_origins=[f"http://{host}{port}" for host in _LOOPBACK for port in ("", ":*")],
+            allowed_hosts=list(HOSTS), allowed_origins=list(ORIGINS)
         ),
     )
     app.add_middleware(BearerTicket, call=call)
     return app
 
 
-class BearerTicket:
-    """Lets a request through only with a ticket that is good now, and says whose it is."""
-
-    def __init__(self, app: ASGIApp, call: Call) -> None:
-        self._app = app
-        self._call = call
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        try:
-            token = bearer(Headers(scope=scope).getlist("authorization"))
-            caller: Caller = await self._call(token, c.WhoAmI())
-        except InvalidTicket:
-            refusal = JSONResponse(
-                {
-                    "error": "InvalidTicket",
-                    "message": "this needs `Authorization: Bearer <ticket>`",
-                },
-                status_code=401,
-                headers={"WWW-Authenticate": "Bearer"},
-            )
-            await refusal(scope, receive, send)
-        except HindsightError as error:
-            told = {"error": type(error).__name__, "message": error.message}
-            await JSONResponse(told, status_code=503)(scope, receive, send)
-        else:
-            scope[_ASKING] = Asking(token, caller.ticket_id)
-            await self._served(scope, receive, send)
-
-    async def _served(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] == "POST":
-            await self._app(scope, receive, send)
-            return
-        # Without sessions there is nothing to listen to and nothing to end.
-        told = {"error": "MethodNotAllowed", "message": "send requests by POST"}
-        await JSONResponse(told, status_code=405, headers={"Allow": "POST"})(scope, receive, send)
-
-
-def bearer(authorizations: list[str]) -> str:
-    """The token of exactly one `Bearer` header. Raises `InvalidTicket` otherwise."""
-    if len(authorizations) == 1:
-        scheme, _, token = authorizations[0].strip().partition(" ")
-        if scheme.lower() == "bearer" and token.strip():
-            return token.strip()
-    raise InvalidTicket("`ticket` is missing; send `Authorization: Bearer <ticket>`")
-
-
 async def _who_of_request(context: Context[Any, Any]) -> Asking:
     request = context.request_context.request
-    asking = request.scope.get(_ASKING) if request is not None else None
-    if not isinstance(asking, Asking):
-        raise InvalidTicket("`ticket` is missing; send `Authorization: Bearer <ticket>`")
-    return asking
+    return asking_of({} if request is None else request.scope)
 
 
 def _server(tools: Tools) -> MCPServer:
@@ -298,26 +217,6 @@ def _tool(function: Callable[..., Any], *, read_only: bool, destructive: bool) -
     tool = Tool.from_function(function, annotations=hints)
     tool.parameters["additionalProperties"] = False
     return tool
-
-
-@contextlib.asynccontextmanager
-async def listening(port: int) -> AsyncGenerator[socket.socket]:
-    """A socket on the loopback address; port 0 takes a free one. Raises `Unavailable`."""
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    with contextlib.closing(listener):
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind(("127.0.0.1", port))
-            listener.listen()  # from here on a request waits until it is served
-        except OSError as error:
-            raise Unavailable(f"`--port` {port} cannot be used: {error.strerror}") from None
-        yield listener
-
-
-def http_server(app: Starlette) -> uvicorn.Server:
-    """What serves the application: `await server.serve(sockets=[listener])`, until interrupted."""
-    config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
-    return uvicorn.Server(config)
 
 
 def _fresh() -> str:

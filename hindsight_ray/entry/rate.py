@@ -5,8 +5,10 @@ itself.
 """
 
 from collections import OrderedDict
+from dataclasses import dataclass
 
-from hindsight_ray.errors import RateLimited
+from hindsight_ray.domain import commands as c
+from hindsight_ray.errors import InvalidInput, RateLimited
 
 TICKETS_REMEMBERED_MAX = 10_000
 
@@ -20,19 +22,50 @@ class Allowance:
         self._burst = max(1.0, per_s)
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # ticket: (left, at_s)
 
-    def take(self, ticket_id: str, now_s: float) -> None:
-        """Count one call at `now_s` (steady seconds). Raises `RateLimited`, counting nothing."""
+    def take(self, ticket_id: str, now_s: float, calls: int = 1) -> None:
+        """Count calls at `now_s` (steady seconds). Raises `RateLimited`, counting nothing.
+
+        More than a burst is `InvalidInput`: waiting would not help.
+        """
+        if calls > self._burst:
+            raise InvalidInput(
+                f"{calls} are more than one ticket may ask at once; send at most {self._burst:g}"
+            )
         left, at_s = self._left.pop(ticket_id, (self._burst, now_s))
         now_s = max(now_s, at_s)  # whatever the clock does, time is counted once
         left = min(self._burst, left + (now_s - at_s) * self._per_s)
-        allowed = left >= 1.0
-        self._left[ticket_id] = (left - 1.0 if allowed else left, now_s)
+        allowed = left >= calls
+        self._left[ticket_id] = (left - calls if allowed else left, now_s)
         while len(self._left) > TICKETS_REMEMBERED_MAX:
             self._left.popitem(last=False)
         if not allowed:
-            retry_after_s = round((1.0 - left) / self._per_s + 0.0005, 3)
+            retry_after_s = round((calls - left) / self._per_s + 0.0005, 3)
             raise RateLimited(
                 f"`{self._what}` is limited to {self._per_s:g} a second for one ticket;"
                 f" retry_after_s={retry_after_s}",
                 retry_after_s=retry_after_s,
             )
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """How many searches and how many changes a second one ticket has."""
+
+    searches_per_s: float
+    writes_per_s: float
+
+
+class Paces:
+    """Both allowances of each ticket at one door: of searches, and of everything else."""
+
+    def __init__(self, rates: Rates) -> None:
+        self._searches = Allowance(rates.searches_per_s, "search")
+        self._writes = Allowance(rates.writes_per_s, "write")
+
+    def take(self, ticket_id: str, command: c.Command, now_s: float) -> None:
+        """Count a command; each search of several counts. Raises `RateLimited`."""
+        if isinstance(command, c.Search | c.SearchMany):
+            calls = len(command.searches) if isinstance(command, c.SearchMany) else 1
+            self._searches.take(ticket_id, now_s, calls)
+        else:
+            self._writes.take(ticket_id, now_s)

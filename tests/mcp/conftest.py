@@ -18,6 +18,8 @@ from hindsight_ray import compose
 from hindsight_ray.client.hindsight import Hindsight
 from hindsight_ray.domain.caller import Ticket
 from hindsight_ray.entry import mcp_server
+from hindsight_ray.entry.listening import http_server, listening
+from hindsight_ray.entry.rate import Rates
 
 COMMAND = str(pathlib.Path(sys.executable).parent / "hindsight-ray")
 
@@ -45,12 +47,12 @@ class Served:
 
 @pytest.fixture
 async def served(tmp_path: pathlib.Path) -> AsyncIterator[Served]:
-    async with compose.open(tmp_path / "home") as hindsight, mcp_server.listening(0) as listener:
+    async with compose.open(tmp_path / "home") as hindsight, listening(0) as listener:
 
         async def call(token: str, command: Any) -> Any:
             return await hindsight.as_caller(token).ask(command)
 
-        server = mcp_server.http_server(mcp_server.http_app(call, mcp_server.Rates(10.0, 10.0)))
+        server = http_server(mcp_server.http_app(call, Rates(10.0, 10.0)))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         url = f"http://127.0.0.1:{listener.getsockname()[1]}{mcp_server.PATH}"
         yield Served(hindsight, url)

@@ -5,9 +5,12 @@ from datetime import UTC, datetime, timedelta
 from hindsight_ray.client.hindsight import Hindsight
 from hindsight_ray.domain.caller import Ticket
 from hindsight_ray.entry import mcp_server
+from hindsight_ray.entry.bearer import Asking, Call
 from hindsight_ray.entry.cli import show
 from hindsight_ray.entry.cli.asking import opened
 from hindsight_ray.entry.cli.options import Asked
+from hindsight_ray.entry.listening import http_server, listening
+from hindsight_ray.entry.rate import Rates
 from hindsight_ray.errors import InvalidSettings
 
 _TICKET_LIFETIME_S = 12 * 3600
@@ -34,11 +37,11 @@ async def over_http(asked: Asked, port: int) -> None:
             "`--http` takes no caller, since each request brings its ticket; leave out"
             " `--agent`, `--user` and `--ticket`"
         )
-    async with opened(asked) as hindsight, mcp_server.listening(port) as listener:
+    async with opened(asked) as hindsight, listening(port) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}{mcp_server.PATH}"
         app = mcp_server.http_app(_call_of(hindsight), _rates_of(hindsight))
         show.answer(asked.json, {"url": url}, show.plain(f"serving {url}"))
-        await mcp_server.http_server(app).serve(sockets=[listener])
+        await http_server(app).serve(sockets=[listener])
 
 
 class FixedCaller:
@@ -49,21 +52,21 @@ class FixedCaller:
         self._asked = asked
         self._ticket: Ticket | None = None
 
-    async def asking(self) -> mcp_server.Asking:
+    async def asking(self) -> Asking:
         """Whose calls these are: always the same, with one allowance of searches."""
         if self._asked.ticket is not None:
-            return mcp_server.Asking(self._asked.ticket, "stdio")
+            return Asking(self._asked.ticket, "stdio")
         ticket = self._ticket
         if ticket is None or datetime.now(UTC) > ticket.caller.expires_at - _RENEW_BEFORE:
             fields = self._asked.ticket_fields(lifetime_s=_TICKET_LIFETIME_S)
             ticket = self._ticket = await self._hindsight.issue_ticket(**fields)
-        return mcp_server.Asking(ticket.token, "stdio")
+        return Asking(ticket.token, "stdio")
 
 
-def _call_of(hindsight: Hindsight) -> mcp_server.Call:
+def _call_of(hindsight: Hindsight) -> Call:
     return lambda token, command: hindsight.as_caller(token).ask(command)
 
 
-def _rates_of(hindsight: Hindsight) -> mcp_server.Rates:
+def _rates_of(hindsight: Hindsight) -> Rates:
     settings = hindsight.settings
-    return mcp_server.Rates(settings.searches_per_s, settings.writes_per_s)
+    return Rates(settings.searches_per_s, settings.writes_per_s)

@@ -7,10 +7,12 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from hindsight_ray.client.hindsight import Hindsight
 from hindsight_ray.domain import commands as c
+from hindsight_ray.entry.bearer import Asking
 from hindsight_ray.entry.leakcheck.check import Finding, Report, faults
 from hindsight_ray.entry.leakcheck.planted import Names, absent, plant
 from hindsight_ray.entry.leakcheck.table import TOOLS
-from hindsight_ray.entry.mcp_server import Asking, Rates, Tools
+from hindsight_ray.entry.mcp_server import Tools
+from hindsight_ray.entry.rate import Rates
 
 _RATES = Rates(1_000.0, 1_000.0)
 

@@ -1,0 +1,87 @@
+"""Whose a request over HTTP is: the ticket that it carries itself says so, and nothing else.
+
+There are no sessions and no cookies, so nothing of an earlier request can lend its rights to a
+later one, and no page in a browser can send a request that somebody's ticket goes along with.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from hindsight_ray.domain import commands as c
+from hindsight_ray.domain.caller import Caller
+from hindsight_ray.errors import HindsightError, InvalidTicket
+
+_ASKING = "hindsight.asking"  # where the ticket's holder waits in a request's scope
+MISSING = "this needs `Authorization: Bearer <ticket>`"
+
+Call = Callable[[str, c.Command], Awaitable[Any]]  # token and command to answer
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Whose call this is: the token to ask with, and the ticket that its calls count for."""
+
+    token: str
+    ticket_id: str
+
+
+class BearerTicket:
+    """Lets a POST through only with a ticket that is good now, and says whose it is.
+
+    What `is_open` names needs no ticket: it tells nothing about any memory.
+    """
+
+    def __init__(
+        self, app: ASGIApp, call: Call, is_open: Callable[[Scope], bool] = lambda _: False
+    ) -> None:
+        self._app = app
+        self._call = call
+        self._is_open = is_open
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or self._is_open(scope):
+            await self._app(scope, receive, send)
+            return
+        try:
+            token = bearer(Headers(scope=scope).getlist("authorization"))
+            caller: Caller = await self._call(token, c.WhoAmI())
+        except InvalidTicket:
+            told = {"error": "InvalidTicket", "message": MISSING}
+            asked = {"WWW-Authenticate": "Bearer"}
+            await JSONResponse(told, status_code=401, headers=asked)(scope, receive, send)
+        except HindsightError as error:
+            told = {"error": type(error).__name__, "message": error.message}
+            await JSONResponse(told, status_code=503)(scope, receive, send)
+        else:
+            scope[_ASKING] = Asking(token, caller.ticket_id)
+            await self._served(scope, receive, send)
+
+    async def _served(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] == "POST":
+            await self._app(scope, receive, send)
+            return
+        # Without sessions there is nothing to listen to and nothing to end.
+        told = {"error": "MethodNotAllowed", "message": "send requests by POST"}
+        await JSONResponse(told, status_code=405, headers={"Allow": "POST"})(scope, receive, send)
+
+
+def asking_of(scope: Scope) -> Asking:
+    """Whose request this is. Raises `InvalidTicket` where no ticket was looked at."""
+    asking = scope.get(_ASKING)
+    if not isinstance(asking, Asking):
+        raise InvalidTicket(f"`ticket` is missing; {MISSING}")
+    return asking
+
+
+def bearer(authorizations: list[str]) -> str:
+    """The token of exactly one `Bearer` header. Raises `InvalidTicket` otherwise."""
+    if len(authorizations) == 1:
+        scheme, _, token = authorizations[0].strip().partition(" ")
+        if scheme.lower() == "bearer" and token.strip():
+            return token.strip()
+    raise InvalidTicket(f"`ticket` is missing; {MISSING}")
