@@ -9,10 +9,11 @@ from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.audit import Seal
 from hindsight_ray.domain.base import Command, Value
 from hindsight_ray.domain.caller import TicketRequest
-from hindsight_ray.domain.ids import AgentId, CommandId, TenantId, UserId
+from hindsight_ray.domain.ids import AgentId, CommandId, TenantId, TicketId, UserId
+from hindsight_ray.domain.numbers import Whole
 from hindsight_ray.domain.privacy import Handling
 from hindsight_ray.domain.scope import Scope
-from hindsight_ray.domain.text import Moment
+from hindsight_ray.domain.text import Moment, Text
 
 
 class DropTenant(Command):
@@ -26,8 +27,8 @@ class Share(Command):
 
     command_id: CommandId
     scope: Scope
-    to: str
-    actions: tuple[Action, ...] = ("read",)
+    to: Text
+    actions: tuple[Action, ...] = Field(default=("read",), min_length=1)
     until: Moment | None = None
 
 
@@ -36,17 +37,17 @@ class Revoke(Command):
 
     command_id: CommandId
     scope: Scope
-    to: str
-    actions: tuple[Action, ...] | None = None  # None: every action
+    to: Text
+    actions: tuple[Action, ...] | None = Field(default=None, min_length=1)  # None: every action
 
 
 class Why(Command):
     """Why a caller may or may not do something: the rule, the role path, the revision."""
 
-    agent: str | None = None
-    user: str | None = None
+    agent: AgentId | None = None
+    user: UserId | None = None
     action: Action
-    object: str  # a scope, or a memory's id
+    object: Text  # a scope, or a memory's id
 
 
 class WhoSees(Command):
@@ -76,13 +77,13 @@ class IssueTicket(Command):
 class RevokeTicket(Command):
     """End a ticket before its time, by its id."""
 
-    ticket_id: str
+    ticket_id: TicketId
 
 
 class LoadPolicy(Command):
     """Replace the policy by the text of a csv file; refused whole if it has any fault."""
 
-    text: str
+    text: Text
 
 
 class VerifyAudit(Command):
@@ -111,7 +112,7 @@ class Erase(Command):
 class ReadAudit(Command):
     """The newest audit entries of the caller's tenant: metadata, never text."""
 
-    limit: int = Field(default=50, ge=1, le=1_000)
+    limit: Whole = Field(default=50, ge=1, le=1_000)
 
 
 class WhyAnswer(Value):

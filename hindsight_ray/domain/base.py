@@ -1,10 +1,12 @@
 """What every value of the domain shares: frozen, strict about fields, plain to serialise."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
+from hindsight_ray.domain.faults import named, told
 from hindsight_ray.errors import InvalidInput
 
 
@@ -32,8 +34,27 @@ def build(kind: type[V], fields: Mapping[str, Any]) -> V:
     try:
         return kind.model_validate(dict(fields))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or kind.__name__
-        raise InvalidInput(
-            f"`{field}` of {kind.__name__} is not valid: {first['msg']}", field=field
-        ) from None
+        raise told(error) from None
+    except InvalidInput as error:
+        field = _refused(kind, fields)
+        raise (error if field is None else named(error, field)) from None
+
+
+def _refused(kind: type[Value], fields: Mapping[str, Any]) -> str | None:
+    """The field whose own check refuses what was given; None where only together they are wrong."""
+    for name, value in fields.items():
+        if name not in kind.model_fields:
+            continue
+        try:
+            _alone(kind, name).validate_python(value)
+        except InvalidInput:
+            return name
+        except ValidationError:
+            continue
+    return None
+
+
+@lru_cache(maxsize=256)
+def _alone(kind: type[Value], name: str) -> TypeAdapter[Any]:
+    """What checks one field without the others."""
+    return TypeAdapter(kind.model_fields[name].rebuild_annotation())

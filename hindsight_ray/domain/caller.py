@@ -8,6 +8,7 @@ from pydantic import model_validator
 from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.base import Value
 from hindsight_ray.domain.ids import AgentId, AgentName, SessionId, TenantId, UserId
+from hindsight_ray.domain.numbers import Whole
 from hindsight_ray.domain.scope import Scope, ScopeName, agent_scope, user_scope
 from hindsight_ray.domain.text import Moment
 from hindsight_ray.errors import InvalidInput
@@ -88,7 +89,7 @@ class TicketRequest(Value):
     agent: AgentId | None = None
     user: UserId | None = None
     session: SessionId | None = None
-    lifetime_s: int = 12 * 3600
+    lifetime_s: Whole = 12 * 3600
     scopes: frozenset[Scope] | None = None
     actions: frozenset[Action] | None = None
 

@@ -32,9 +32,10 @@ from hindsight_ray.domain.access_commands import (
 )
 from hindsight_ray.domain.base import Command, Value
 from hindsight_ray.domain.credit import Attribution, Credit, Credited
-from hindsight_ray.domain.event import Event, MemoryRef, Seed
+from hindsight_ray.domain.event import Event, MemoryRef
 from hindsight_ray.domain.ids import CommandId, LabelName, MemoryId, RunId
 from hindsight_ray.domain.memory import Layer, MemoryType, Scene, SourceKind, Status
+from hindsight_ray.domain.numbers import Count, Portion, Real, Seed, Truth, Whole
 from hindsight_ray.domain.run import Trajectory, WorkingState
 from hindsight_ray.domain.scope import Scope
 from hindsight_ray.domain.text import (
@@ -47,6 +48,7 @@ from hindsight_ray.domain.text import (
     Query,
     Short,
     Summary,
+    Text,
 )
 from hindsight_ray.domain.upkeep_commands import (
     Archive,
@@ -65,6 +67,7 @@ from hindsight_ray.domain.upkeep_commands import (
 )
 
 RESULTS_MAX = 100
+NARROWED_MAX = 1_000  # names that one search is narrowed to
 BATCH_EVENTS_MAX = 2_000
 
 # What `access_commands` has is reached by this module's name too, like every other command.
@@ -145,8 +148,8 @@ class AssertOutcome(Command):
     """Score a run from -1 to 1. Asserting again by the same principal revises the score."""
 
     run_id: RunId
-    value: float = Field(ge=-1.0, le=1.0)
-    success: bool | None = None  # default: value > 0
+    value: Real = Field(ge=-1.0, le=1.0)
+    success: Truth | None = None  # default: value > 0
     evaluator: Short = "caller"
 
 
@@ -159,7 +162,7 @@ class ReadRun(Command):
 class ListRuns(Command):
     """Runs that the caller may read, newest first."""
 
-    limit: int = Field(default=20, ge=1, le=RESULTS_MAX)
+    limit: Whole = Field(default=20, ge=1, le=RESULTS_MAX)
     task_type: Short | None = None
 
 
@@ -197,8 +200,8 @@ class Write(Command):
     steps: tuple[Line, ...] = Field(default=(), max_length=STEPS_MAX)
     scene: Scene | None = None
     topic: Short | None = None
-    confidence: float = Field(default=0.8, ge=0.0, le=1.0)
-    importance: float = Field(default=0.5, ge=0.0, le=1.0)
+    confidence: Portion = 0.8
+    importance: Portion = 0.5
     tags: tuple[Short, ...] = Field(default=(), max_length=TAGS_MAX)
     labels: tuple[LabelName, ...] = Field(default=(), max_length=TAGS_MAX)
     project: Short | None = None
@@ -211,17 +214,20 @@ class Search(Command):
     """Find at most `k` memories. Filters narrow; nothing here widens what may be read."""
 
     query: Query
-    k: int = Field(default=5, ge=1, le=RESULTS_MAX)
-    scopes: tuple[Scope, ...] | None = None
-    types: tuple[MemoryType, ...] | None = None
-    layers: tuple[Layer, ...] | None = None
+    k: Whole = Field(default=5, ge=1, le=RESULTS_MAX)
+    scopes: tuple[Scope, ...] | None = Field(default=None, min_length=1, max_length=NARROWED_MAX)
+    types: tuple[MemoryType, ...] | None = Field(
+        default=None, min_length=1, max_length=NARROWED_MAX
+    )
+    layers: tuple[Layer, ...] | None = Field(default=None, min_length=1, max_length=NARROWED_MAX)
     task_type: Short | None = None  # for experiences: the coarse rules
     tools: tuple[Short, ...] = Field(default=(), max_length=TOOLS_MAX)
     since: Moment | None = None
     until: Moment | None = None
-    statuses: tuple[Status, ...] | None = None  # others than active and outdated need `review`
+    # Others than active and outdated need `review`.
+    statuses: tuple[Status, ...] | None = Field(default=None, min_length=1, max_length=NARROWED_MAX)
     run_id: RunId | None = None  # hits are added to what this run's agent was offered
-    at_least: int | None = None  # a policy revision that the answer must not be older than
+    at_least: Count | None = None  # a policy revision that the answer must not be older than
 
 
 class SearchMany(Command):
@@ -248,11 +254,11 @@ class Update(Command):
     command_id: CommandId
     memory_id: MemoryId
     content: LongText | None = None
-    importance: float | None = Field(default=None, ge=0.0, le=1.0)
-    confidence: float | None = Field(default=None, ge=0.0, le=1.0)
+    importance: Portion | None = None
+    confidence: Portion | None = None
     tags: tuple[Short, ...] | None = Field(default=None, max_length=TAGS_MAX)
     expires_at: Moment | None = None
-    if_revision: int | None = None
+    if_revision: Count | None = None
 
 
 class Forget(Command):
@@ -287,8 +293,8 @@ class RetryReviews(Command):
     """Take up again, oldest first, reviews that a model was to make and did not."""
 
     run_id: RunId | None = None  # None: every run that the caller may review
-    limit: int = Field(default=20, ge=1, le=RESULTS_MAX)
-    list_only: bool = False
+    limit: Whole = Field(default=20, ge=1, le=RESULTS_MAX)
+    list_only: Truth = False
 
 
 class Attribute(Command):
@@ -354,9 +360,9 @@ class ImportRuns(Command):
     """Record the runs of a log file as if they had happened here (operator)."""
 
     format: Literal["openai-messages", "who-and-when"]
-    text: str
+    text: Text
     scope: Scope
-    trusted: bool = True
+    trusted: Truth = True
 
 
 class ImportReport(Value):

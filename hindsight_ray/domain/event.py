@@ -6,17 +6,16 @@ from pydantic import Field, model_validator
 
 from hindsight_ray.domain.base import Value
 from hindsight_ray.domain.ids import AgentId, EventId, MemoryId, RunId
+from hindsight_ray.domain.numbers import Code, Count, Seed
 from hindsight_ray.domain.text import Moment, Short, Summary
 from hindsight_ray.errors import InvalidInput
 
 EventKind = Literal["llm", "tool", "user", "state", "message", "decision"]
 EdgeEvidence = Literal["observed", "declared", "inferred"]
 REFS_MAX = 1_000  # of each kind that one event may name
-_COUNT_MAX = 2**53  # what JSON carries exactly everywhere
 _PRINTABLE = r"^[ -~]*$"  # ASCII
 
 Digest = Annotated[str, Field(strict=True, max_length=128, pattern=_PRINTABLE)]
-Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
 
 class MemoryRef(Value):
@@ -32,7 +31,7 @@ class ToolCall(Value):
     name: Short
     arguments_digest: Digest = ""
     status: Literal["ok", "error"] = "ok"
-    status_code: int | None = None
+    status_code: Code | None = None
     error_type: Summary = ""
     error_text: Summary = ""
     result_digest: Digest = ""
@@ -57,7 +56,7 @@ class Event(Value):
     run_id: RunId
     agent: AgentId
     incarnation: str = Field(strict=True, min_length=1, max_length=64, pattern=_PRINTABLE)
-    seq: int = Field(ge=0, le=_COUNT_MAX)
+    seq: Count
     timestamp: Moment
     kind: EventKind
     summary: Summary
@@ -70,7 +69,7 @@ class Event(Value):
     used: tuple[MemoryRef, ...] = Field(default=(), max_length=REFS_MAX)
     model: Short | None = None
     seed: Seed | None = None
-    tokens: int | None = Field(default=None, ge=0, le=_COUNT_MAX)
+    tokens: Count | None = None
     truncated: bool = False  # the summary was cut to its limit
     state_digest: Digest = ""  # of a simulation's state just before
 

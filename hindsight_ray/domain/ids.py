@@ -9,8 +9,9 @@ import re
 import unicodedata
 from typing import Annotated, NewType
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Strict
 
+from hindsight_ray.domain.faults import shown
 from hindsight_ray.errors import InvalidInput
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
@@ -20,6 +21,7 @@ TenantName = NewType("TenantName", str)
 AgentName = NewType("AgentName", str)
 UserName = NewType("UserName", str)
 SessionName = NewType("SessionName", str)
+TicketName = NewType("TicketName", str)
 CommandName = NewType("CommandName", str)
 Label = NewType("Label", str)
 RunUuid = NewType("RunUuid", str)
@@ -32,7 +34,7 @@ def checked_name(text: str) -> str:
     name = unicodedata.normalize("NFC", text)
     if not _NAME.match(name):
         raise InvalidInput(
-            f"`id` {text!r} must start with a letter or digit and hold at most 128 of"
+            f"`id` {shown(text)} must start with a letter or digit and hold at most 128 of"
             " letters, digits, `.`, `_`, `@` and `-`",
             value=text,
         )
@@ -42,16 +44,20 @@ def checked_name(text: str) -> str:
 def checked_uuid(text: str) -> str:
     """Return `text` if it is a UUID in canonical lower-case form, else raise `InvalidInput`."""
     if not _UUID.match(text):
-        raise InvalidInput(f"`id` {text!r} must be a UUID in canonical lower-case form", value=text)
+        raise InvalidInput(
+            f"`id` {shown(text)} must be a UUID in lower case, as it was printed", value=text
+        )
     return text
 
 
-TenantId = Annotated[TenantName, AfterValidator(checked_name)]
-AgentId = Annotated[AgentName, AfterValidator(checked_name)]
-UserId = Annotated[UserName, AfterValidator(checked_name)]
-SessionId = Annotated[SessionName, AfterValidator(checked_name)]
-CommandId = Annotated[CommandName, AfterValidator(checked_name)]
-LabelName = Annotated[Label, AfterValidator(checked_name)]
-RunId = Annotated[RunUuid, AfterValidator(checked_uuid)]
-EventId = Annotated[EventUuid, AfterValidator(checked_uuid)]
-MemoryId = Annotated[MemoryUuid, AfterValidator(checked_uuid)]
+# Strict, because bytes are no name, whatever they would decode to.
+TenantId = Annotated[TenantName, Strict(), AfterValidator(checked_name)]
+AgentId = Annotated[AgentName, Strict(), AfterValidator(checked_name)]
+UserId = Annotated[UserName, Strict(), AfterValidator(checked_name)]
+SessionId = Annotated[SessionName, Strict(), AfterValidator(checked_name)]
+TicketId = Annotated[TicketName, Strict(), AfterValidator(checked_name)]
+CommandId = Annotated[CommandName, Strict(), AfterValidator(checked_name)]
+LabelName = Annotated[Label, Strict(), AfterValidator(checked_name)]
+RunId = Annotated[RunUuid, Strict(), AfterValidator(checked_uuid)]
+EventId = Annotated[EventUuid, Strict(), AfterValidator(checked_uuid)]
+MemoryId = Annotated[MemoryUuid, Strict(), AfterValidator(checked_uuid)]

@@ -3,8 +3,9 @@
 from pydantic import Field
 
 from hindsight_ray.domain.base import Value
-from hindsight_ray.domain.event import Event, Seed, SequenceGap
+from hindsight_ray.domain.event import Event, SequenceGap
 from hindsight_ray.domain.ids import AgentId, EventId, RunId, SessionId, TenantId, UserId
+from hindsight_ray.domain.numbers import Seed
 from hindsight_ray.domain.scope import Audience, Scope
 from hindsight_ray.domain.text import TOOLS_MAX, Line, Moment, Short, Summary
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from typing import Annotated, Literal, NewType
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Strict
 
+from hindsight_ray.domain.faults import shown
 from hindsight_ray.domain.ids import checked_name
 from hindsight_ray.errors import InvalidInput
 
@@ -21,7 +22,7 @@ def checked_scope(text: str) -> ScopeName:
     kind, colon, name = text.partition(":")
     if not colon or kind not in ("user", "agent"):
         raise InvalidInput(
-            f"`scope` {text!r} must be `global`, `user:<id>` or `agent:<id>`", value=text
+            f"`scope` {shown(text)} must be `global`, `user:<id>` or `agent:<id>`", value=text
         )
     return ScopeName(f"{kind}:{checked_name(name)}")
 
@@ -49,5 +50,5 @@ def checked_audience(scopes: Iterable[str]) -> tuple[ScopeName, ...]:
     return audience
 
 
-Scope = Annotated[ScopeName, AfterValidator(checked_scope)]
+Scope = Annotated[ScopeName, Strict(), AfterValidator(checked_scope)]
 Audience = Annotated[tuple[ScopeName, ...], AfterValidator(checked_audience)]

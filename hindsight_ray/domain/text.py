@@ -118,10 +118,10 @@ def _query(text: str) -> str:
 
 
 Moment = Annotated[datetime, BeforeValidator(_aware), AfterValidator(checked_time)]
-_Str = Annotated[str, Field(strict=True)]  # bytes are no text, whatever they would decode to
-Summary = Annotated[_Str, AfterValidator(_summary)]  # up to 1,000 characters, may be empty
-Content = Annotated[_Str, AfterValidator(_content)]  # 1 to 200 characters: one memory
-Line = Annotated[_Str, AfterValidator(_line)]  # 1 to 1,000 characters: a goal, a step, a reason
-Short = Annotated[_Str, AfterValidator(_short)]  # 1 to 200 characters: a tool's or task's name
-LongText = Annotated[_Str, AfterValidator(_long)]  # 1 to 20,000 characters: a draft, to be split
-Query = Annotated[_Str, AfterValidator(_query)]  # 1 to 2,000 characters
+Text = Annotated[str, Field(strict=True)]  # bytes are no text, whatever they would decode to
+Summary = Annotated[Text, AfterValidator(_summary)]  # up to 1,000 characters, may be empty
+Content = Annotated[Text, AfterValidator(_content)]  # 1 to 200 characters: one memory
+Line = Annotated[Text, AfterValidator(_line)]  # 1 to 1,000 characters: a goal, a step, a reason
+Short = Annotated[Text, AfterValidator(_short)]  # 1 to 200 characters: a tool's or task's name
+LongText = Annotated[Text, AfterValidator(_long)]  # 1 to 20,000 characters: a draft, to be split
+Query = Annotated[Text, AfterValidator(_query)]  # 1 to 2,000 characters

@@ -10,6 +10,7 @@ from pydantic import Field
 from hindsight_ray.domain.base import Command
 from hindsight_ray.domain.ids import CommandId, MemoryId
 from hindsight_ray.domain.memory import MemoryType
+from hindsight_ray.domain.numbers import Seed, Whole
 from hindsight_ray.domain.scope import Scope
 from hindsight_ray.domain.text import LongText, Short, Summary
 from hindsight_ray.domain.upkeep import LabelledPair, SampleVerdict
@@ -21,7 +22,7 @@ class ListPending(Command):
     """What waits for a person, in scopes where the caller holds `review`; oldest first."""
 
     scope: Scope | None = None
-    limit: int = Field(default=50, ge=1, le=LISTED_MAX)
+    limit: Whole = Field(default=50, ge=1, le=LISTED_MAX)
 
 
 class DecidePending(Command):
@@ -37,8 +38,8 @@ class DecidePending(Command):
 class DrawSample(Command):
     """Draw memories at random for a person to look at; the same seed draws the same ones."""
 
-    n: int = Field(default=20, ge=1, le=LISTED_MAX)
-    seed: int = 0
+    n: Whole = Field(default=20, ge=1, le=LISTED_MAX)
+    seed: Seed = 0
     scope: Scope | None = None
 
 
@@ -59,7 +60,7 @@ class ReadSamples(Command):
 class Maintain(Command):
     """One bounded slice of upkeep of the caller's tenant; again, it goes on where it stopped."""
 
-    slice: int = Field(default=500, ge=1, le=10_000)
+    slice: Whole = Field(default=500, ge=1, le=10_000)
 
 
 class ReadTiers(Command):
@@ -93,10 +94,12 @@ class Reembed(Command):
     """One bounded slice of changing the home's embedding model; ask again until it is `done`."""
 
     model: Short
-    dimension: int | None = Field(default=None, ge=1, le=65_536)
+    dimension: Whole | None = Field(default=None, ge=1, le=65_536)
     api_base: Short | None = None
-    slice: int = Field(default=256, ge=1, le=10_000)
-    sample: int = Field(default=20, ge=1, le=LISTED_MAX)  # memories whose neighbours are looked at
+    slice: Whole = Field(default=256, ge=1, le=10_000)
+    sample: Whole = Field(
+        default=20, ge=1, le=LISTED_MAX
+    )  # memories whose neighbours are looked at
 
 
 class Calibrate(Command):
@@ -104,7 +107,7 @@ class Calibrate(Command):
 
     pairs: tuple[LabelledPair, ...] = Field(min_length=4, max_length=100_000)
     model: Short | None = None
-    dimension: int | None = Field(default=None, ge=1, le=65_536)
+    dimension: Whole | None = Field(default=None, ge=1, le=65_536)
     api_base: Short | None = None
 
 
@@ -112,6 +115,6 @@ class ExportKnowledge(Command):
     """Approved experiences that the caller may read, as documents."""
 
     scope: Scope | None = None
-    types: tuple[MemoryType, ...] = ("experience", "procedure")
+    types: tuple[MemoryType, ...] = Field(default=("experience", "procedure"), min_length=1)
     after: MemoryId | None = None  # the last of the page before
-    limit: int = Field(default=LISTED_MAX, ge=1, le=LISTED_MAX)
+    limit: Whole = Field(default=LISTED_MAX, ge=1, le=LISTED_MAX)

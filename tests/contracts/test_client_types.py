@@ -93,7 +93,7 @@ async def test_bytes_are_no_content(home: Client) -> None:
 async def test_an_empty_command_id_is_refused_and_not_made_up(home: Client) -> None:
     memory = await home.memory(agent="planner", user="alice")
     for empty in ("", " "):
-        with pytest.raises(InvalidInput, match="`id`"):
+        with pytest.raises(InvalidInput, match="`command_id`"):
             await memory.write("Roll back first", command_id=empty)
-    with pytest.raises(InvalidInput, match="`id`"):
+    with pytest.raises(InvalidInput, match="`command_id`"):
         await memory.run(goal="g", command_id="")

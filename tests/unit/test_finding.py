@@ -8,6 +8,7 @@ import pytest
 
 from hindsight_ray.adapters.models.hashed import HashedEmbedder
 from hindsight_ray.domain.answer import Found
+from hindsight_ray.domain.base import build
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import (
     Explain,
@@ -135,7 +136,8 @@ async def test_at_most_k_and_the_filters_narrow(home: Staged) -> None:
     await _wrote(home, planner, "Tea comes from plants")
     assert len(await _texts(home, planner, "tea", k=1)) == 1
     assert await _texts(home, planner, "tea", types=("preference",)) == ["Tea is served at five"]
-    assert await _texts(home, planner, "tea", types=()) == []
+    with pytest.raises(InvalidInput, match="`types` must have 1 or more"):
+        build(Search, {"query": "tea", "types": ()})
     later = home.clock.now() + timedelta(hours=1)
     assert await _texts(home, planner, "tea", since=later) == []
     assert len(await _texts(home, planner, "tea", until=later)) == 2
