@@ -194,6 +194,9 @@ REQUIREMENTS: dict[str, Requirement] = {
     "poison.author": _R(
         "an unreviewed author fills one place of an answer from a shared scope", _OUTSIDE
     ),
+    "poison.flood": _R(
+        "a flood of what a reader is not shown pushes nothing out of their answers", _OUTSIDE
+    ),
     # Audiences
     "audience.many": _R("ten thousand audiences in a tenant are answered right", "G1"),
     "audience.revoked": _R("revoking one scope hides at once what was derived from it", "G1"),
@@ -289,6 +292,12 @@ REQUIREMENTS: dict[str, Requirement] = {
     "home.deployed": _R("a home that a deployment uses refuses embedded opens by name", _RUN),
     "cluster.scale": _R("scaling amid work loses neither order nor a record", _RUN),
     "cluster.node": _R("a node that is lost amid work loses nothing acknowledged", _RUN),
+    "cluster.place": _R("every actor starts on the node that is meant for it", _RUN),
+    "review.pool": _R("a deployment's reviewers make the reviews that nobody asked for", _RUN),
+    "review.resumed": _R("a review whose maker was stopped is made by another", _RUN),
+    "health.policy": _R("each process tells which policy it read last, and when", _HEALTH),
+    "health.waiting": _R("how many wait in each queue of a process is told", _HEALTH),
+    "health.spans": _R("calls are spans of whatever the process was told to set up", _HEALTH),
     "cluster.same": _R("client calls look the same on Ray as embedded", _RUN),
     "door.one": _R("every door ends in the table of verbs", _WAY),
     "shape.layers": _R("imports point inward", "Shape"),
@@ -346,6 +355,27 @@ REQUIREMENTS: dict[str, Requirement] = {
         "changes above the rate are refused and say when to return",
         "hindsight_ray/entry/mcp_server.py",
     ),
+    "http.verbs": _R(
+        "each verb of the door has one path over HTTP, described at /openapi.json",
+        "hindsight_ray/entry/http",
+    ),
+    "http.ticket": _R(
+        "over HTTP each request is the caller of its own ticket; without one it is refused",
+        "hindsight_ray/entry/bearer.py",
+    ),
+    "http.errors": _R(
+        "each error has its status and says what to do; bad bodies change nothing",
+        "hindsight_ray/entry/http/answers.py",
+    ),
+    "http.retry": _R(
+        "a request sent again with its Idempotency-Key has one effect", "hindsight_ray/entry/http"
+    ),
+    "http.rate": _R(
+        "searches and changes above a ticket's rate are refused and say when to return",
+        "hindsight_ray/entry/rate.py",
+    ),
+    "http.hosts": _R("over HTTP a foreign Host is refused", "hindsight_ray/entry/http/app.py"),
+    "http.leaks": _R("no route tells a stranger anything", "hindsight_ray/entry/leakcheck"),
     "demo": _R("the demo's second session does better, by the figures of its own runs", "examples"),
     # model judges and stages
     "judge.strategies": _R("a model is asked all at once, step by step or by halving", _CREDIT),

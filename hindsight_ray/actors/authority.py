@@ -1,7 +1,7 @@
 """The authority: root of a deployment. Holds the home and the operator key, writes policy."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from hindsight_ray.actors.plan import Deployed, Plan, Release
@@ -10,7 +10,7 @@ from hindsight_ray.actors.shell import Shell
 from hindsight_ray.errors import HomeInUse, Unavailable
 from hindsight_ray.service.world import World
 
-StartCrew = Callable[[Plan], None]  # starts the other actors of the plan that are not there
+StartCrew = Callable[[Plan], Awaitable[None]]  # starts whoever of the plan is not there
 
 
 class CrewHands(Protocol):
@@ -60,7 +60,7 @@ class Authority(Shell):
         async with self._starting:
             if not self._up:
                 await self.ready()
-                self._start_crew(self._plan)
+                await self._start_crew(self._plan)
                 self._up = True
         return self._plan.deployed()
 
@@ -79,7 +79,7 @@ class Authority(Shell):
         async with self._starting:
             before = self._plan.crew
             self._plan = self._plan.with_crew(crew)
-            self._start_crew(self._plan)
+            await self._start_crew(self._plan)
             self._hands.remember(crew)
             staying = set(crew.names())
             await self._hands.retire([name for name in before.names() if name not in staying])

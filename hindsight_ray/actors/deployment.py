@@ -6,7 +6,8 @@ The classes are decorated here and nowhere else, so that a test may build each o
 import asyncio
 import importlib
 import json
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import ray
@@ -27,13 +28,23 @@ from hindsight_ray.errors import HindsightError, Unavailable
 
 _ray: Any = ray  # typed in part only
 _kv: Any = vars(importlib.import_module("ray.experimental.internal_kv"))  # has no public names
+_log = logging.getLogger(__name__)
 _CREW, _CREW_SPACE = b"crew", b"hindsight"
 
 AUTHORITY = actor_name("authority", 0)
+_DRAINED: tuple[frozenset[str], ...] = (
+    frozenset({"broker", "recorder_host", "steward"}),
+    frozenset({"reviewer"}),
+    frozenset({"models"}),
+    frozenset({"authority"}),
+)
 _CALLS_AT_ONCE = 128  # each costs Ray a stack; more wait in the actor's queue
 _ANSWER_WAIT_S = 10.0
 _GONE_CHECKS = 200
 _GONE_PAUSE_S = 0.05
+_BEGIN_WAIT_S = 30.0  # for the process of an actor to begin
+_PLACE_TRIES = 10
+_PLACE_PAUSE_S = 0.3
 
 
 async def find() -> Deployed | None:
@@ -58,7 +69,7 @@ async def bring_up(plan: Plan) -> Deployed:
 
     Raises `HomeInUse` if the plan's home is open elsewhere; nothing is left running then.
     """
-    mine = _start(AUTHORITY, Authority, plan, plan, start_crew, RayHands())
+    mine = await _start_all({AUTHORITY: (Authority, plan, start_crew, RayHands())}, plan)
     try:
         return await Reach().ask((AUTHORITY,), lambda authority: authority.bring_up.remote())
     except HindsightError:
@@ -67,17 +78,70 @@ async def bring_up(plan: Plan) -> Deployed:
         raise
 
 
-def start_crew(plan: Plan) -> None:
+async def start_crew(plan: Plan) -> None:
     """Start every actor of the plan that has no living namesake. Runs in the authority."""
-    _start(actor_name("models", 0), Models, plan, plan.embedder, plan.chat)
-    for i in range(plan.crew.brokers):
-        _start(actor_name("broker", i), Broker, plan, plan.broker_world)
-    for i in range(plan.crew.recorder_hosts):
-        _start(actor_name("recorder_host", i), RecorderHost, plan, plan.recorder_world)
-    for i in range(plan.crew.reviewers):
-        _start(actor_name("reviewer", i), Reviewer, plan, plan.broker_world)
+    await _start_all({name: part for name, *part in _crew_of(plan)}, plan)
+
+
+async def _start_all(parts: Mapping[str, Sequence[Any]], plan: Plan) -> bool:
+    """Start each by its class and what it is built from, unless it runs; whether any was started.
+
+    Where they may be on several nodes, this returns once each is on the node that is meant for it.
+    """
+    started = [name for name, part in parts.items() if _start(name, plan, *part)]
+    away = [] if plan.pinned else await astray(started, plan)
+    for _ in range(_PLACE_TRIES):
+        if not away:
+            return bool(started)
+        for name in away:
+            _kill(name)
+        await _gone(tuple(away))
+        await asyncio.sleep(_PLACE_PAUSE_S)
+        for name in away:
+            _start(name, plan, *parts[name])
+        away = await astray(away, plan)
+    _log.warning("%s may not all be on the nodes that were meant for them", ", ".join(away))
+    return bool(started)
+
+
+def _crew_of(plan: Plan) -> Iterator[tuple[Any, ...]]:
+    """Each actor but the authority: its name, its class and what it is built from."""
+    crew = plan.crew
+    yield actor_name("models", 0), Models, plan.embedder, plan.chat
+    for i in range(crew.brokers):
+        yield actor_name("broker", i), Broker, plan.broker_world
+    for i in range(crew.recorder_hosts):
+        yield actor_name("recorder_host", i), RecorderHost, plan.recorder_world
+    for i in range(crew.reviewers):
+        yield actor_name("reviewer", i), Reviewer, plan.broker_world
     upkeep = (plan.settings.upkeep_every_s, plan.settings.upkeep_slice)
-    _start(actor_name("steward", 0), Steward, plan, plan.broker_world, *upkeep)
+    yield actor_name("steward", 0), Steward, plan.broker_world, *upkeep
+
+
+async def astray(names: Sequence[str], plan: Plan) -> list[str]:
+    """Which of these actors have begun on another living node than the one meant for them.
+
+    Ray's preference for a node gives way where the process that places an actor has not heard of
+    the node yet, as in the first moments of one that has just joined.
+    """
+    places = await asyncio.gather(*map(_place_now, names))
+    found: list[str] = []
+    for name, place in zip(names, places, strict=True):
+        meant = _node_of(name, plan)
+        if place and place != meant and meant in _living_nodes():
+            found.append(name)
+    return found
+
+
+async def _place_now(name: str) -> str:
+    """The node of an actor, once it has begun; empty if it does not say in time."""
+    handle = _handle(name)
+    if handle is None:
+        return ""
+    try:
+        return str(await asyncio.wait_for(_awaited(handle.where.remote()), _BEGIN_WAIT_S))
+    except (RayActorError, RayTaskError, TimeoutError, GetTimeoutError):
+        return ""
 
 
 class RayHands:
@@ -125,15 +189,19 @@ async def watch(*, wait_s: float = _ANSWER_WAIT_S) -> Deployed | None:
 
 
 async def take_down() -> bool:
-    """Drain every actor, the authority last, and end them. False if there is no deployment.
+    """Drain every actor and end them all. False if there is no deployment.
 
-    Raises `Unavailable` naming whoever failed to drain, after all have been ended.
+    Whoever is asked by others drains after them, so that what is in hand is finished. Raises
+    `Unavailable` naming whoever failed to drain, after all have been ended.
     """
     found = await find()
     if found is None:
         return False
     others = [name for name in found.crew.names() if name != AUTHORITY]
-    faults = [*await asyncio.gather(*map(_drain, others)), await _drain(AUTHORITY)]
+    faults: list[str] = []
+    for roles in _DRAINED:
+        leaving = [name for name in found.crew.names() if name.rpartition("-")[0] in roles]
+        faults += await asyncio.gather(*map(_drain, leaving))
     for name in (*others, AUTHORITY):
         _kill(name)
     await _gone(found.crew.names())
@@ -144,7 +212,7 @@ async def take_down() -> bool:
     return True
 
 
-def _start(name: str, kind: type[Any], plan: Plan, *arguments: Any) -> bool:
+def _start(name: str, plan: Plan, kind: type[Any], *arguments: Any) -> bool:
     """Create the actor unless its name is taken; whether this call made it.
 
     Names are given out by the cluster, one actor each, so of two that create at once one wins.
@@ -168,15 +236,26 @@ def _start(name: str, kind: type[Any], plan: Plan, *arguments: Any) -> bool:
 
 
 def _place_of(name: str, plan: Plan) -> NodeAffinitySchedulingStrategy:
-    """Where the actor starts: beside the ledger's file, or else on the living nodes in turn.
+    """Where the actor starts: firmly beside the ledger's file, else so that it may move.
 
-    Ray would put actors that reserve nothing on one node. Whoever loses its node starts on another.
+    Whoever loses its node starts on another.
+    """
+    return NodeAffinitySchedulingStrategy(_node_of(name, plan), soft=not plan.pinned)
+
+
+def _node_of(name: str, plan: Plan) -> str:
+    """The node meant for an actor: the home's, or else the living nodes in turn.
+
+    Ray would put actors that reserve nothing on one node.
     """
     if plan.pinned or name == AUTHORITY:
-        return NodeAffinitySchedulingStrategy(plan.node_id, soft=not plan.pinned)
-    nodes = sorted(node["NodeID"] for node in _ray.nodes() if node["Alive"])
-    turn = plan.crew.names().index(name)
-    return NodeAffinitySchedulingStrategy(nodes[turn % len(nodes)], soft=True)
+        return plan.node_id
+    nodes = _living_nodes()
+    return nodes[plan.crew.names().index(name) % len(nodes)]
+
+
+def _living_nodes() -> list[str]:
+    return sorted(node["NodeID"] for node in _ray.nodes() if node["Alive"])
 
 
 def _handle(name: str) -> ActorHandle[Any] | None:

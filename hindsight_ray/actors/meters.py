@@ -1,4 +1,7 @@
-"""Numbers of an actor, handed to Ray's exporter, from which Prometheus reads those of all nodes."""
+"""Numbers of an actor, handed to Ray's exporter, from which Prometheus reads those of all nodes.
+
+Every node's agent serves them where it is installed (`ray[default]`), with `ray_` before each name.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,6 +11,7 @@ from ray.util import metrics
 from hindsight_ray.adapters.watching import BUCKETS_S
 
 _metrics: Any = metrics  # typed in part only
+_NONE: Mapping[str, str] = {}
 
 
 class RayMeters:
@@ -24,8 +28,8 @@ class RayMeters:
         meter = self._meter(_metrics.Histogram, name, labels, boundaries=list(BUCKETS_S))
         meter.observe(seconds, tags={**labels, **self._process})
 
-    def now(self, name: str, value: float) -> None:
-        self._meter(_metrics.Gauge, name, {}).set(value, tags=self._process)
+    def now(self, name: str, value: float, labels: Mapping[str, str] = _NONE) -> None:
+        self._meter(_metrics.Gauge, name, labels).set(value, tags={**labels, **self._process})
 
     def _meter(self, kind: Any, name: str, labels: Mapping[str, str], **choices: Any) -> Any:
         if name not in self._made:

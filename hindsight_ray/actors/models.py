@@ -46,6 +46,10 @@ class Models:
         await self._loaded()
         return os.getpid()
 
+    async def where(self) -> str:
+        """The node that this process is on. Loads no model."""
+        return own_node()
+
     async def state(self) -> dict[str, Any]:
         """How this process is; it decides nothing, so it names no revision."""
         return {"pid": await self.ready(), "node_id": own_node()}

@@ -56,6 +56,10 @@ class Shell:
         await self.world()
         return os.getpid()
 
+    async def where(self) -> str:
+        """The node that this process is on. Builds no world."""
+        return own_node()
+
     async def state(self) -> dict[str, Any]:
         """How this process is: its id, its load, and the policy's revision as it sees it."""
         world = await self.world()

@@ -1,4 +1,7 @@
-"""The steward: looks after every tenant's memories, slice by slice, as its clock says."""
+"""The steward: looks after every tenant's memories, slice by slice, as its clock says.
+
+And after reviews that nobody has made because whoever was to make them has been stopped.
+"""
 
 import asyncio
 import logging
@@ -9,6 +12,7 @@ from collections.abc import Callable
 from hindsight_ray.actors.shell import Shell, WorldFactory
 from hindsight_ray.domain.upkeep import Maintained
 from hindsight_ray.errors import HindsightError
+from hindsight_ray.service import review_due
 from hindsight_ray.service.maintain import steward_slice
 
 _log = logging.getLogger(__name__)
@@ -33,6 +37,8 @@ class Steward(Shell):
       `upkeep_slice` memories: nobody waits for more than one of them.
     - Where a slice has come to is in the ledger with what it did, so a restart goes on there.
     - One tenant that cannot be looked after keeps no other from it.
+    - A run that ended within the last day and was never reviewed, though it should have been, is
+      handed to the reviewers, once by each process of the steward.
     """
 
     def __init__(
@@ -42,6 +48,7 @@ class Steward(Shell):
         self._every_s = every_s
         self._size = size
         self._next_s: float | None = None
+        self._handed: set[str] = set()
         self._stopped = threading.Event()
         self._wait = None if start is None else start(self._patrol)
 
@@ -58,6 +65,7 @@ class Steward(Shell):
         for tenant in tenants:
             try:
                 done[tenant] = await self._pass(tenant)
+                await self._hand_overdue(tenant)
             except HindsightError as error:
                 _log.warning("tenant %s is looked after next time: %s", tenant, error)
         return done
@@ -79,6 +87,14 @@ class Steward(Shell):
             if slices[-1].done:
                 break
         return slices
+
+    async def _hand_overdue(self, tenant: str) -> None:
+        world = await self.world()
+        for due in await review_due.overdue(world, tenant, but=self._handed):
+            if self._stopped.is_set():
+                return
+            self._handed.add(due.run_id)
+            await review_due.handed(world, due)
 
     def _patrol(self) -> None:
         asyncio.run(self._turns())

@@ -26,6 +26,11 @@ class BackgroundJobs:
         self._running.add(task)
         task.add_done_callback(self._ended)
 
+    @property
+    def running(self) -> int:
+        """How many are not done."""
+        return len(self._running)
+
     async def finish(self) -> None:
         """Wait for every job; raise the first failure there was."""
         while self._running:

@@ -5,6 +5,7 @@ never a text, a query or whose it was. Lines go to the logger `hindsight_ray.req
 silent until somebody listens. Spans are OpenTelemetry's, which cost nothing until an SDK is set up.
 """
 
+import importlib
 import json
 import logging
 import secrets
@@ -12,19 +13,23 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
 from opentelemetry import trace
 from opentelemetry.trace import Status, StatusCode
 
+from hindsight_ray.errors import InvalidSettings
 from hindsight_ray.ports.watching import Seen
 
 BUCKETS_S = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 REFUSALS = frozenset({"AccessDenied", "NotFound", "InvalidTicket", "RateLimited", "OverQuota"})
 LOG = logging.getLogger("hindsight_ray.requests")
 Labels = Mapping[str, str]
+Queues = Callable[[], Mapping[str, int]]  # how many wait in each queue of this process
+_NONE: Labels = {}
+_POLICY_EVERY_S = 1.0  # when the policy was read last is told so often at most
 
 
 class Meters(Protocol):
@@ -34,16 +39,27 @@ class Meters(Protocol):
 
     def took(self, name: str, seconds: float, labels: Labels) -> None: ...
 
-    def now(self, name: str, value: float) -> None: ...
+    def now(self, name: str, value: float, labels: Labels = _NONE) -> None: ...
 
 
 class DoorWatch:
-    """`Watch` for the calls of one process."""
+    """`Watch` for the calls of one process.
+
+    Nobody holds a lease here: each call reads the policy's revision in its own transaction. So what
+    is told of the policy is the revision that this process has met last, and when.
+    """
 
     def __init__(self, meters: Meters, process: str) -> None:
         self._meters = meters
         self._process = process
         self._in_hand = 0
+        self._queues: Queues = dict
+        self._depths: dict[str, int] = {}
+        self._policy_told_s = float("-inf")
+
+    def look_at(self, queues: Queues) -> None:
+        """Tell from now on how many wait in these."""
+        self._queues = queues
 
     @contextmanager
     def request(self, verb: str) -> Generator[Seen]:
@@ -82,6 +98,8 @@ class DoorWatch:
             self._meters.count("hindsight_refusals", labels)
         for part in seen.degraded:
             self._meters.count("hindsight_degraded_answers", {"without": part})
+        self._tell_depths()
+        self._tell_policy(seen.decided_at)
         if LOG.isEnabledFor(logging.INFO):
             line = {
                 "request": secrets.token_hex(8), "process": self._process, "verb": seen.verb,
@@ -89,6 +107,19 @@ class DoorWatch:
                 "ms": round(seconds * 1_000, 3), "degraded": list(seen.degraded),
             }  # fmt: skip
             LOG.info("%s", json.dumps(line, ensure_ascii=False))
+
+    def _tell_depths(self) -> None:
+        for queue, depth in self._queues().items():
+            if self._depths.get(queue) != depth:
+                self._depths[queue] = depth
+                self._meters.now("hindsight_waiting", depth, {"queue": queue})
+
+    def _tell_policy(self, revision: int) -> None:
+        now_s = time.monotonic()
+        if revision and now_s - self._policy_told_s >= _POLICY_EVERY_S:
+            self._policy_told_s = now_s
+            self._meters.now("hindsight_policy_revision", revision)
+            self._meters.now("hindsight_policy_read_at_seconds", time.time())
 
 
 class PlainMeters:
@@ -99,7 +130,7 @@ class PlainMeters:
         self._counts: dict[tuple[str, str], int] = defaultdict(int)
         self._times: dict[tuple[str, str], list[int]] = {}
         self._sums: dict[tuple[str, str], float] = defaultdict(float)
-        self._now: dict[str, float] = {}
+        self._now: dict[tuple[str, str], float] = {}
 
     def count(self, name: str, labels: Labels) -> None:
         with self._guard:
@@ -114,8 +145,9 @@ class PlainMeters:
             within[-1] += 1
             self._sums[key] += seconds
 
-    def now(self, name: str, value: float) -> None:
-        self._now[name] = value
+    def now(self, name: str, value: float, labels: Labels = _NONE) -> None:
+        with self._guard:
+            self._now[name, _labelled(labels)] = value
 
     def text(self) -> str:
         """Every number in Prometheus's text format."""
@@ -129,7 +161,10 @@ class PlainMeters:
             ]
             for (name, labels), within in sorted(self._times.items()):
                 lines += _histogram(name, labels, within, self._sums[name, labels])
-            lines += [f"{name} {value:g}" for name, value in sorted(self._now.items())]
+            lines += [
+                f"{name}{{{labels}}} {value:.15g}" if labels else f"{name} {value:.15g}"
+                for (name, labels), value in sorted(self._now.items())
+            ]
         return "\n".join(lines) + "\n"
 
 
@@ -156,4 +191,25 @@ def log_to_stderr() -> None:
         LOG.propagate = False
 
 
+def set_up_tracing(hook: str) -> None:
+    """Call `module:function` in this process, once, so that spans go somewhere.
+
+    Raises `InvalidSettings` if there is no such function.
+    """
+    if hook in _SET_UP:
+        return
+    module, _, function = hook.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InvalidSettings(
+            f"`tracing_setup` {hook!r} names no function of this process: {error}; it is written"
+            " `module:function`",
+            setting="tracing_setup",
+        ) from error
+    found()
+    _SET_UP.add(hook)
+
+
+_SET_UP: set[str] = set()
 PLAIN = PlainMeters()  # of this process, whichever homes it has open

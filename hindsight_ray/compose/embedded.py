@@ -3,6 +3,7 @@
 import importlib
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from hindsight_ray.adapters.policy.operator import OperatorTickets
 from hindsight_ray.adapters.policy.profiles import shipped_text
 from hindsight_ray.adapters.policy.tickets import create_operator_key, load_signer
 from hindsight_ray.adapters.stores.embedded import EmbeddedStore
-from hindsight_ray.adapters.watching import PLAIN, DoorWatch, log_to_stderr
+from hindsight_ray.adapters.watching import PLAIN, DoorWatch, log_to_stderr, set_up_tracing
+from hindsight_ray.adapters.wrapping.grouped import GroupedLedger
 from hindsight_ray.client.transport import Connection
 from hindsight_ray.compose.space import embedder_of, in_its_space, maker_of
 from hindsight_ray.core.policy_text import parse_policy
@@ -30,7 +32,7 @@ from hindsight_ray.domain.rows import EmbeddingSpace
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import InvalidSettings
 from hindsight_ray.ports import ChatModel, Embedder, Erasing, Ledger, MemoryStore, Tickets
-from hindsight_ray.ports.watching import Watch
+from hindsight_ray.ports.reviewing import Reviews
 from hindsight_ray.service import door
 from hindsight_ray.service.erase import erase_again
 from hindsight_ray.service.settle import finish, replay_all
@@ -186,7 +188,8 @@ def assembled(
     chat: ChatModel | None = None,
     erasing: Erasing | None = None,
     make_embedder: MakeEmbedder | None = None,
-    watch: Watch | None = None,
+    watch: DoorWatch | None = None,
+    reviews: Reviews | None = None,
 ) -> Opened:
     """A world over these, with what all worlds share."""
     jobs = BackgroundJobs()
@@ -199,6 +202,7 @@ def assembled(
             await store.close()
             await ledger.close()
 
+    watching = watch or DoorWatch(PLAIN, "home")
     world = World(
         ledger=ledger,
         store=store,
@@ -212,11 +216,26 @@ def assembled(
         chat=chat,
         erasing=erasing,
         make_embedder=make_embedder,
-        watch=watch or DoorWatch(PLAIN, "home"),
+        watch=watching,
+        reviews=reviews,
     )
+    watching.look_at(partial(_queues, world, jobs))
     if settings.request_log == "stderr":
         log_to_stderr()
+    if settings.tracing_setup:
+        set_up_tracing(settings.tracing_setup)
     return Opened(world, close)
+
+
+def _queues(world: World, jobs: BackgroundJobs) -> Mapping[str, int]:
+    """How many wait in this process: writers, searches to be noted, intents to be closed, jobs."""
+    ledger = world.ledger
+    return {
+        "writers": ledger.waiting if isinstance(ledger, GroupedLedger) else 0,
+        "recalls": len(world.recalls.waiting),
+        "intents": len(world.settling.waiting),
+        "jobs": jobs.running,
+    }
 
 
 def chat_of(settings: Settings) -> ChatModel | None:

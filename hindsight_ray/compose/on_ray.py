@@ -13,6 +13,7 @@ from hindsight_ray.actors.meters import RayMeters
 from hindsight_ray.actors.plan import Deployed, Plan
 from hindsight_ray.actors.remote_chat import RemoteChat
 from hindsight_ray.actors.remote_models import RemoteEmbedder
+from hindsight_ray.actors.remote_reviews import RemoteReviews
 from hindsight_ray.actors.roles import Crew
 from hindsight_ray.actors.tasks import RayTasks
 from hindsight_ray.actors.transport import RayTransport
@@ -262,9 +263,11 @@ def _assembled(
     chat = None if known is None else RemoteChat(known)
     name = cluster.own_name()
     watch = DoorWatch(RayMeters(name), name)
+    crew = Crew(settings.brokers, settings.recorder_hosts, settings.reviewers)
     return assembled(
-        ledger, store, embedder, tickets, settings, chat=chat, erasing=erasing, watch=watch
-    )
+        ledger, store, embedder, tickets, settings, chat=chat, erasing=erasing, watch=watch,
+        reviews=RemoteReviews(crew, deployment.crew_now),
+    )  # fmt: skip
 
 
 async def _own_embedder(settings: Settings) -> Embedder:

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from hindsight_ray.domain.base import Value
 from hindsight_ray.domain.chat import FailedReview
-from hindsight_ray.domain.ids import EventId, MemoryId, RunId
+from hindsight_ray.domain.ids import EventId, MemoryId, RunId, TenantId
 from hindsight_ray.domain.text import Line, Short, Summary
 
 ReviewKind = Literal["full", "partial"]
@@ -83,3 +83,11 @@ class ReviewReport(Value):
     duplicates: int = 0
     rejected: tuple[str, ...] = ()
     failure: FailedReview | None = None  # a model was to review it and did not; rules did
+
+
+class DueReview(Value):
+    """A review that nobody asked for: of a run that has ended, or of what was just recorded."""
+
+    tenant: TenantId
+    run_id: RunId
+    batch: tuple[EventId, ...] = ()  # the events just recorded; none: the run has ended

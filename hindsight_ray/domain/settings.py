@@ -60,6 +60,7 @@ class Settings(Value):
     prompt_tokens_max: int = Field(default=8_000, ge=2_000, le=100_000)
     prompts_per_review_max: int = Field(default=4, ge=1, le=64)
     request_log: str = Field(default="off", pattern="^(off|stderr)$")  # a line of JSON per call
+    tracing_setup: str = ""  # `module:function`, called once in each process that answers calls
     searches_per_s: float = Field(default=10.0, gt=0)
     writes_per_s: float = Field(default=10.0, gt=0)
     lock_wait_s: float = Field(default=10.0, gt=0)

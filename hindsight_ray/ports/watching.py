@@ -12,6 +12,7 @@ class Seen:
     verb: str
     tenant: str = ""  # empty until the ticket was verified
     revision: int | None = None  # of the policy that the answer names
+    decided_at: int = 0  # the latest revision that this process has read; 0 before the first
     degraded: tuple[str, ...] = ()
 
 

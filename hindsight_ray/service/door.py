@@ -117,7 +117,10 @@ async def call(world: World, token: str, command: c.Command) -> Any:
     if world.watch is None:
         return await _answer(world, token, command, Seen(""))
     with world.watch.request(type(command).__name__) as seen:
-        answer = await _answer(world, token, command, seen)
+        try:
+            answer = await _answer(world, token, command, seen)
+        finally:
+            seen.decided_at = world.privacies.revision
         seen.revision = getattr(answer, "revision", None)
         seen.degraded = tuple(map(str, getattr(answer, "degraded", ())))
         return answer

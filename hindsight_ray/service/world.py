@@ -22,6 +22,7 @@ from hindsight_ray.ports import (
     PolicyEngine,
     Tickets,
 )
+from hindsight_ray.ports.reviewing import Reviews
 from hindsight_ray.ports.watching import Watch
 
 _CALLERS_KEPT = 4_096
@@ -75,6 +76,11 @@ class KnownPrivacies:
     def __init__(self) -> None:
         self._revision = 0
         self._kept: dict[str, tuple[int, Privacy]] = {}
+
+    @property
+    def revision(self) -> int:
+        """The latest policy revision that this process has met."""
+        return self._revision
 
     def fresh(self, tenant: str) -> Privacy | None:
         """The tenant's, if it was read at the latest revision."""
@@ -146,6 +152,7 @@ class World:
     settling: SettleQueue = field(default_factory=SettleQueue)
     make_embedder: MakeEmbedder | None = None  # None: another process has the models
     watch: Watch | None = None  # None: nobody is told of calls
+    reviews: Reviews | None = None  # None: reviews that are due are jobs of this process
 
 
 @dataclass(frozen=True, slots=True)

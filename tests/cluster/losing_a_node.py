@@ -1,7 +1,7 @@
 """A cluster of two nodes on this machine, one of which is lost in the middle of writing.
 
-Run as `python -m tests.cluster.losing_a_node HOME`, `HINDSIGHT_POSTGRES_DSN` set. Prints one JSON
-document: what was acknowledged, and what is found afterwards.
+Run as `python -m tests.cluster.losing_a_node HOME` in the environment that `servers` makes. Prints
+one JSON document: what was acknowledged, and what is found afterwards.
 """
 
 import asyncio
@@ -14,8 +14,9 @@ from typing import Any
 from ray.cluster_utils import Cluster
 
 from hindsight_ray import compose
-from hindsight_ray.actors.plan import ActorState
+from hindsight_ray.actors.plan import Deployed
 from hindsight_ray.errors import HindsightError
+from tests.cluster.servers import choices
 
 _AGENTS = 3
 _STEPS = 24
@@ -74,26 +75,47 @@ def _added(cluster: Cluster) -> Any:
     return cluster.add_node(num_cpus=2)
 
 
-def _answering(address: str) -> tuple[ActorState, ...]:
-    """Every actor's state, once all of them answer."""
+def _answering(address: str) -> Deployed:
+    """The deployment, once all of its actors answer."""
     for _ in range(12):
         found = asyncio.run(compose.status(address=address))
         assert found is not None
         if all(one.pid for one in found.actors):
-            return found.actors
+            return found
     raise AssertionError(f"not all answer: {found.actors}")
+
+
+def _meant(found: Deployed, nodes: list[str]) -> dict[str, str]:
+    """The living nodes in turn; the authority where the home is."""
+    names = found.crew.names()
+    turns = {name: nodes[turn % len(nodes)] for turn, name in enumerate(names)}
+    return {**turns, "authority-0": found.node_id}
+
+
+def _told(writer: Writer) -> dict[str, Any]:
+    writer.run_handle.close()
+    trajectory = writer.memory.trajectory(writer.run_handle.id)
+    last = f"Shelf {writer.number}-{_STEPS - 1} holds item {(_STEPS - 1) * 7919}"
+    best = writer.memory.search(last, scopes=["user:lea"]).hits[0]
+    return {
+        "events": writer.events,
+        "found": [event.summary for event in trajectory.events],
+        "gaps": len(trajectory.gaps),
+        "memories": writer.memories,
+        "kept": [writer.memory.get(name).id for name in writer.memories],
+        "best": [best.memory.content == last, *sorted(best.routes)],
+    }
 
 
 def main(home: str) -> dict[str, Any]:
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2})
     lost = _added(cluster)
     cluster.wait_for_nodes()
-    choices = {
-        "ledger": "postgresql", "embedding": "hashed", "brokers": 3, "recorder_hosts": 3,
-        "reviewers": 1,
-    }  # fmt: skip
-    with compose.connect_sync(address=cluster.address, home=home, **choices) as client:
-        before = {one.name: one.node_id for one in _answering(cluster.address)}
+    numbers = {"brokers": 3, "recorder_hosts": 3, "reviewers": 1}
+    with compose.connect_sync(address=cluster.address, home=home, **choices(), **numbers) as client:
+        found = _answering(cluster.address)
+        before = {one.name: one.node_id for one in found.actors}
+        nodes = sorted({found.node_id, lost.node_id, *before.values()})
         writers = [Writer(client, number) for number in range(_AGENTS)]
         for writer in writers:
             writer.start()
@@ -102,20 +124,13 @@ def main(home: str) -> dict[str, Any]:
         cluster.remove_node(lost, allow_graceful=False)
         for writer in writers:
             writer.join()
-        result: dict[str, Any] = {"lost": gone, "steps": _STEPS, "writers": []}
-        for writer in writers:
-            writer.run_handle.close()
-            trajectory = writer.memory.trajectory(writer.run_handle.id)
-            result["writers"].append(
-                {
-                    "events": writer.events,
-                    "found": [event.summary for event in trajectory.events],
-                    "gaps": len(trajectory.gaps),
-                    "memories": writer.memories,
-                    "kept": [writer.memory.get(name).id for name in writer.memories],
-                }
-            )
-        result["actors"] = len(_answering(cluster.address))
+        result: dict[str, Any] = {
+            "lost": gone, "steps": _STEPS, "placed": before, "meant": _meant(found, nodes),
+            "writers": [_told(writer) for writer in writers],
+        }  # fmt: skip
+        after = _answering(cluster.address)
+        result["actors"] = len(after.actors)
+        result["moved"] = all(one.node_id != lost.node_id for one in after.actors)
         asyncio.run(compose.down(address=cluster.address))
     cluster.shutdown()
     return result

@@ -2,15 +2,16 @@
 
 import json
 import logging
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from opentelemetry import trace
 
 import hindsight_ray as hr
 from hindsight_ray import compose
-from hindsight_ray.adapters.watching import LOG, DoorWatch, PlainMeters
-from hindsight_ray.errors import AccessDenied, Busy
+from hindsight_ray.adapters.watching import LOG, DoorWatch, PlainMeters, set_up_tracing
+from hindsight_ray.errors import AccessDenied, Busy, InvalidSettings
 
 _SECRET = "the vault opens at nine"
 
@@ -69,22 +70,75 @@ async def test_a_process_tells_its_numbers_as_text(tmp_path: Path) -> None:
     assert 'hindsight_calls_total{ended="ok",verb="IssueTicket"}' in compose.metrics()
 
 
-def test_a_call_is_a_span_of_whoever_has_set_tracing_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    spans: list[tuple[str, dict[str, object]]] = []
+@pytest.mark.covers("health.policy", "health.waiting")
+async def test_a_process_tells_the_policy_it_read_last_and_what_waits(tmp_path: Path) -> None:
+    async with hr.open(tmp_path, embedding="hashed") as hindsight:
+        owner = hindsight.as_caller(await hindsight.issue_ticket(tenant="acme", agent="owner"))
+        await owner.write("The key is under the mat", scope="agent:owner")
+    meters = PlainMeters()
+    watch = DoorWatch(meters, "test")
+    depths = {"writers": 0, "jobs": 2}
+    watch.look_at(lambda: depths)
+    with watch.request("Search"):
+        """A call that ended before any policy was read."""
+    assert "hindsight_policy_revision" not in meters.text()
+    with watch.request("Search") as seen:
+        seen.decided_at = 7
+    lines = meters.text().splitlines()
+    assert {"hindsight_policy_revision 7", 'hindsight_waiting{queue="jobs"} 2'} <= set(lines)
+    (read_at,) = [line for line in lines if line.startswith("hindsight_policy_read_at_seconds ")]
+    assert float(read_at.split()[1]) > 1_600_000_000
+    told = compose.metrics().splitlines()
+    assert [line for line in told if line.startswith("hindsight_policy_revision ")]
+    for queue in ("writers", "recalls", "intents", "jobs"):
+        assert [line for line in told if line.startswith(f'hindsight_waiting{{queue="{queue}"}} ')]
 
-    class _Span(trace.NonRecordingSpan):
-        def set_attribute(self, key: str, value: object) -> None:
-            spans[-1][1][key] = value
 
-    class _Tracer(trace.NoOpTracer):
-        def start_span(self, name: str, *args: object, **kwargs: object) -> trace.Span:
-            spans.append((name, {}))
-            return _Span(trace.INVALID_SPAN_CONTEXT)
+def test_a_hook_that_is_no_function_is_refused_by_name() -> None:
+    for hook in ("nothing", "no.such.module:f", "json:no_such", ":", "json:"):
+        with pytest.raises(InvalidSettings, match="tracing_setup"):
+            set_up_tracing(hook)
 
-        def start_as_current_span(self, name: str, *args: object, **kwargs: object):  # type: ignore[no-untyped-def]
-            return trace.use_span(self.start_span(name))
 
-    monkeypatch.setattr(trace, "get_tracer", lambda _name: _Tracer())
-    with DoorWatch(PlainMeters(), "test").request("Search") as seen:
-        seen.tenant, seen.revision = "acme", 3
-    assert spans == [("hindsight Search", {"hindsight.tenant": "acme", "hindsight.revision": 3})]
+@pytest.mark.covers("health.spans")
+def test_each_call_is_a_span_of_what_the_process_was_told_to_set_up(tmp_path: Path) -> None:
+    """In a process of its own: a tracer provider is set once in each."""
+    pytest.importorskip("opentelemetry.sdk", reason="`opentelemetry-sdk` comes with `ray[default]`")
+    done = subprocess.run(
+        [sys.executable, "-c", _TRACED, str(tmp_path)],
+        capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    spans = json.loads(done.stdout.splitlines()[-1])
+    assert [(name, status) for name, _, status in spans] == [
+        ("hindsight IssueTicket", "UNSET"), ("hindsight Write", "UNSET"),
+        ("hindsight Search", "UNSET"), ("hindsight Get", "ERROR"),
+    ]  # fmt: skip
+    assert {told["hindsight.tenant"] for _, told, _ in spans} == {"acme"}
+    assert spans[2][1]["hindsight.revision"] >= 1
+    assert "vault" not in done.stdout
+
+
+_TRACED = """
+import asyncio, json, sys
+import hindsight_ray as hr
+from hindsight_ray.errors import NotFound
+from tests.tracing import SPANS
+
+async def main():
+    async with hr.open(
+        sys.argv[1], embedding="hashed", tracing_setup="tests.tracing:in_memory"
+    ) as hindsight:
+        alice = hindsight.as_caller(await hindsight.issue_ticket(tenant="acme", user="alice"))
+        await alice.write("the vault opens at nine", scope="user:alice")
+        await alice.search("vault")
+        try:
+            await alice.get("00000000-0000-4000-8000-000000000000")
+        except NotFound:
+            pass
+    found = SPANS.get_finished_spans()
+    told = [(one.name, dict(one.attributes), one.status.status_code.name) for one in found]
+    print(json.dumps(told))
+
+asyncio.run(main())
+"""

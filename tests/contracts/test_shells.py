@@ -107,7 +107,11 @@ async def test_the_authority_takes_the_home_starts_the_crew_once_and_lets_go(
             authority_world=factory, broker_world=factory, recorder_world=factory,
             embedder=factory,  # type: ignore[arg-type]  # never asked for here
         )  # fmt: skip
-        authority = Authority(plan, started.append)
+
+        async def start(given: Plan) -> None:
+            started.append(given)
+
+        authority = Authority(plan, start)
         first, second = await asyncio.gather(authority.bring_up(), authority.bring_up())
         assert first == second
         assert started == [plan]
@@ -130,7 +134,11 @@ async def test_an_authority_whose_home_is_open_elsewhere_answers_nothing_until_i
             authority_world=factory, broker_world=factory, recorder_world=factory,
             embedder=factory,  # type: ignore[arg-type]  # never asked for here
         )  # fmt: skip
-        authority = Authority(plan, lambda _plan: None)
+
+        async def start(_plan: Plan) -> None:
+            """Nobody else is needed."""
+
+        authority = Authority(plan, start)
         with pytest.raises(HomeInUse, match="embedded process"):
             await authority.bring_up()
         other.release()

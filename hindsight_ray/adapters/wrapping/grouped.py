@@ -43,6 +43,11 @@ class GroupedLedger:
         self._waiting: deque[_Turn] = deque()
         self._leader: asyncio.Task[None] | None = None
 
+    @property
+    def waiting(self) -> int:
+        """How many writers wait for their turn."""
+        return len(self._waiting)
+
     def reading(self) -> AbstractAsyncContextManager[Unit]:
         return self._inner.reading()
 
