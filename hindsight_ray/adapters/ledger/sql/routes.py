@@ -72,13 +72,11 @@ def count(connection: Connection, row_filter: RowFilter) -> int:
 
 @functools.lru_cache(maxsize=512)
 def _vectors_sql(shape: filters.Shape, *, named: bool) -> Select[*tuple[Any, ...]]:
-    found = (
-        select(table.c.memory_id, table.c.revision, memory_vectors.c.vector)
-        .join(memory_vectors, memory_vectors.c.memory == table.c.number)
-        .where(*filters.conditions(shape))
-    )
+    columns = (table.c.memory_id, table.c.revision, memory_vectors.c.vector)
+    passes = filters.conditions(shape)
+    its_vector = memory_vectors.c.memory == table.c.number
     if not named:
-        return found
+        return select(*columns).join(memory_vectors, its_vector).where(*passes)
     of_ids = select(table.c.number).where(
         table.c.tenant == bindparam("tenant"),
         table.c.memory_id.in_(dialect.members(bindparam("ids"))),
@@ -86,7 +84,15 @@ def _vectors_sql(shape: filters.Shape, *, named: bool) -> Select[*tuple[Any, ...
     untold = select(intents.c.memory).where(
         intents.c.tenant == bindparam("tenant"), intents.c.kind != "drop"
     )
-    return found.where(table.c.number.in_(of_ids.union(untold)))
+    # Joined from the few, not a condition on all: no database would begin with these by itself.
+    few = of_ids.union(untold).subquery("few")
+    return (
+        select(*columns)
+        .select_from(few)
+        .join(table, table.c.number == few.c.number)
+        .join(memory_vectors, its_vector)
+        .where(*passes)
+    )
 
 
 def nearest_of(
