@@ -7,6 +7,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 import numpy as np
 
+from hindsight_ray.core.audience import filed_audience
 from hindsight_ray.core.keywords import terms
 from hindsight_ray.domain.event import Event
 from hindsight_ray.domain.memory import Memory, Source
@@ -46,7 +47,7 @@ def vector_of(*numbers: float) -> Vector:
 
 async def put(unit: Unit, memory: Memory, vector: Vector | None = None) -> int:
     """Put a memory with its key and terms, as a service does."""
-    key = await unit.keys.ensure(memory.tenant, memory.audience)
+    key = await unit.keys.ensure(memory.tenant, filed_audience(memory))
     return await unit.memories.put(
         memory,
         vector_of(1.0) if vector is None else vector,

@@ -197,6 +197,9 @@ REQUIREMENTS: dict[str, Requirement] = {
     "poison.flood": _R(
         "a flood of what a reader is not shown pushes nothing out of their answers", _OUTSIDE
     ),
+    "poison.flood": _R(
+        "a flood of what a reader is not shown pushes nothing out of their answers", _OUTSIDE
+    ),
     # Audiences
     "audience.many": _R("ten thousand audiences in a tenant are answered right", "G1"),
     "audience.revoked": _R("revoking one scope hides at once what was derived from it", "G1"),

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping
 
 from hindsight_ray.core.access import AccessSet
 from hindsight_ray.domain.caller import Caller
-from hindsight_ray.domain.memory import Sharing
+from hindsight_ray.domain.memory import Memory, Sharing
 from hindsight_ray.domain.rows import AudienceKey
 from hindsight_ray.domain.scope import ScopeName, agent_scope, checked_audience
 
 _KEY_DIGITS = 32
+_OUTSIDE = "~outside "  # no scope begins so, and it comes last in order
 
 
 def audience_key(audience: Iterable[str]) -> AudienceKey:
@@ -28,16 +29,58 @@ def audience_key(audience: Iterable[str]) -> AudienceKey:
 def readable_keys(
     catalogue: Mapping[AudienceKey, tuple[str, ...]], access: AccessSet
 ) -> frozenset[AudienceKey]:
-    """The keys of those audiences of which the caller may read every scope.
+    """The keys of those audiences of which the caller may read every scope, and text from outside.
 
     Worked out once for a catalogue: one that has grown is another object.
     """
     if access.keys is None or access.keys[0] is not catalogue:
-        found = frozenset(
-            key for key, audience in catalogue.items() if access.may_read_all(audience)
-        )
+        found = frozenset(key for key, audience in catalogue.items() if _readable(audience, access))
         access.keys = (catalogue, found)
     return access.keys[1]
+
+
+def filed_audience(memory: Memory) -> tuple[str, ...]:
+    """The audience under whose key a record is filed: its own, marked while it is doubted.
+
+    So a filter by keys keeps text from outside away from whoever may not be shown it, before any
+    route's limit: a flood of it pushes nothing else out of their answers.
+    """
+    audience = tuple(sorted(set(memory.audience)))
+    return (*audience, f"{_OUTSIDE}{memory.scope}") if doubted(memory) else audience
+
+
+def scopes_of(filed: tuple[str, ...]) -> tuple[str, ...]:
+    """The scopes of a catalogue's audience, without its mark."""
+    return filed[:-1] if filed and filed[-1].startswith(_OUTSIDE) else filed
+
+
+def doubted(memory: Memory) -> bool:
+    """Whether it is text from outside that nobody has accepted."""
+    return not memory.source.trusted and memory.source.reviewed_by is None
+
+
+def shows_doubted(access: AccessSet, scope: str) -> bool:
+    """Whether text from outside in a scope that the caller may read is for them.
+
+    Whoever reads it by grant, or as one of a group, is shown it once it has been accepted: it was
+    the owner's when the scope was shared.
+    """
+    return not access.by_grant(scope) or access.may("review", scope)
+
+
+def _readable(filed: tuple[str, ...], access: AccessSet) -> bool:
+    if not filed or not filed[-1].startswith(_OUTSIDE):
+        return access.may_read_all(filed)
+    scope = filed[-1].removeprefix(_OUTSIDE)
+    return access.may_read_all(filed[:-1]) and shows_doubted(access, scope)
+
+
+def contained_keys(
+    catalogue: Mapping[AudienceKey, tuple[str, ...]], audience: Iterable[str]
+) -> frozenset[AudienceKey]:
+    """The keys of all records that ask nothing of a reader that `audience` does not."""
+    outer = frozenset(audience)
+    return frozenset(key for key, filed in catalogue.items() if outer.issuperset(scopes_of(filed)))
 
 
 def written_audience(scope: str, caller: Caller) -> tuple[ScopeName, ...]:

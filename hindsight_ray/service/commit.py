@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hindsight_ray.core import keywords
+from hindsight_ray.core.audience import filed_audience
 from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.rows import AuditEntry
@@ -43,7 +44,7 @@ async def put(unit: Unit, memory: Memory, vector: Vector | None, by: Author, why
 
     Without a vector the one of the revision before stays. Raises `RevisionConflict`.
     """
-    key = await unit.keys.ensure(memory.tenant, memory.audience)
+    key = await unit.keys.ensure(memory.tenant, filed_audience(memory))
     change = await unit.memories.put(
         memory, vector, key=key, terms=terms_of(memory), by=by.principal, why=why
     )

@@ -20,7 +20,7 @@ from datetime import datetime
 
 from hindsight_ray.core import verdict as verdicts
 from hindsight_ray.core.admission import Gate, gate, split, without_secrets
-from hindsight_ray.core.audience import contained
+from hindsight_ray.core.audience import contained_keys
 from hindsight_ray.core.confirm import confirmed
 from hindsight_ray.core.digest import digest, memory_uuid
 from hindsight_ray.core.opinion import Opinions
@@ -217,7 +217,7 @@ async def _comparable_rows(unit: Unit, prepared: Prepared, now: datetime) -> Row
     return RowFilter(
         tenant=draft.tenant,
         now=now,
-        keys=frozenset(k for k, scopes in catalogue.items() if contained(scopes, draft.audience)),
+        keys=contained_keys(catalogue, draft.audience),
         scopes=frozenset({draft.scope}),
         types=frozenset({draft.type}),
         statuses=asked | waiting,

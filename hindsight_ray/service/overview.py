@@ -4,6 +4,7 @@ Both are decided by the policy at one revision, read in the transaction that wri
 """
 
 from hindsight_ray.core.access import compile_access
+from hindsight_ray.core.audience import scopes_of
 from hindsight_ray.core.policy_callers import caller_of, spoken
 from hindsight_ray.core.policy_overview import LISTED_MAX, held, holders
 from hindsight_ray.domain.caller import Caller
@@ -53,7 +54,7 @@ async def sees(world: World, caller: Caller, command: Sees) -> SeesAnswer:
             about = caller_of(caller.tenant, agent=command.agent, user=command.user)
         index = await policy_index(world, unit, admitted.revision)
         catalogue = await unit.keys.all(caller.tenant)
-        recorded = sorted({scope for audience in catalogue.values() for scope in audience})
+        recorded = sorted({scope for filed in catalogue.values() for scope in scopes_of(filed)})
         scopes, complete = held(index, about, recorded[: 10 * LISTED_MAX], admitted.now)
         access = compile_access(index, about, admitted.now)
         await note_done(

@@ -6,7 +6,7 @@ product keeps itself: elsewhere nobody's write may push out what others rely on.
 
 from collections.abc import Collection
 
-from hindsight_ray.core.audience import contained
+from hindsight_ray.core.audience import contained_keys
 from hindsight_ray.domain.draft import Draft
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.rows import RowFilter
@@ -32,7 +32,7 @@ async def room_for(
     rows = RowFilter(
         tenant=draft.tenant,
         now=by.now,
-        keys=frozenset(k for k, scopes in catalogue.items() if contained(scopes, draft.audience)),
+        keys=contained_keys(catalogue, draft.audience),
         scopes=frozenset({draft.scope}),
         statuses=frozenset({"active", "pending", "quarantined", "outdated"}),
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hindsight_ray.core.keywords import bm25, query_terms
-from hindsight_ray.core.ranking import Candidate, limited_by_author, ranked
+from hindsight_ray.core.ranking import Candidate, Ranked, limited_by_author, ranked
 from hindsight_ray.core.timewords import TimeReading, read_time
 from hindsight_ray.domain.access import Revision
 from hindsight_ray.domain.answer import Found
@@ -21,7 +21,7 @@ from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.domain.scope import scope_class
 from hindsight_ray.errors import ModelFailed, SpaceMismatch, Unavailable
 from hindsight_ray.ports import Unit, Vector
-from hindsight_ray.service import offered
+from hindsight_ray.service import offered, routes
 from hindsight_ray.service.admit import Admitted, admit, row_filter
 from hindsight_ray.service.both import both
 from hindsight_ray.service.offered import Growth
@@ -32,6 +32,8 @@ from hindsight_ray.service.world import World
 
 _NO_VECTOR: tuple[Route, ...] = ("vector",)
 _NO_STATISTICS = MemoryStatistics()
+_DEEPER_BY = 4  # times the routes' limits, where one author's text fills them
+_CANDIDATES_MAX = 300  # beyond, no route is asked for more
 
 
 async def search(world: World, caller: Caller, command: Search) -> Found:
@@ -52,7 +54,7 @@ async def search_many(world: World, caller: Caller, command: SearchMany) -> tupl
         admitted = await admit(world, unit, caller)
         everything = await row_filter(world, unit, admitted)
         answers = [
-            await _answered(world, unit, _question(admitted, everything, one, vector))
+            await _answered(world, unit, await _question(unit, admitted, everything, one, vector))
             for one, vector in zip(searches, vectors, strict=True)
         ]
     await offered.grow(world, admitted, [answer.growth for answer in answers])
@@ -68,6 +70,7 @@ class _Question:
 
     admitted: Admitted
     rows: RowFilter
+    parts: routes.Parts  # the same rows, without what their statuses hide
     command: Search
     time: TimeReading
     vector: Vector | None
@@ -88,8 +91,8 @@ async def _embedded(world: World, queries: Sequence[str]) -> Sequence[Vector | N
         return [None] * len(queries)
 
 
-def _question(
-    admitted: Admitted, everything: RowFilter, command: Search, vector: Vector | None
+async def _question(
+    unit: Unit, admitted: Admitted, everything: RowFilter, command: Search, vector: Vector | None
 ) -> _Question:
     if command.at_least is not None and admitted.revision < command.at_least:
         raise Unavailable(
@@ -98,7 +101,9 @@ def _question(
             revision=admitted.revision,
         )
     time = read_time(command.query, admitted.now)
-    return _Question(admitted, _narrowed(everything, command), command, time, vector)
+    rows = _narrowed(everything, command)
+    parts = await routes.parts_of(unit, admitted, rows)
+    return _Question(admitted, rows, parts, command, time, vector)
 
 
 async def _answered(world: World, unit: Unit, question: _Question) -> _Answer:
@@ -106,10 +111,13 @@ async def _answered(world: World, unit: Unit, question: _Question) -> _Answer:
     (candidates, degraded), runs = await both(
         _candidates(world, unit, question), offered.runs_of(unit, admitted, command.run_id)
     )
-    found = ranked(candidates, admitted.now, newest=question.time.newest)
-    best, hidden = limited_by_author(
-        found, lambda memory: _shared_with(admitted.caller, memory), command.k
-    )
+    best, hidden = _limited(question, candidates)
+    deeper = 1
+    full = min(world.settings.vector_limit, world.settings.keyword_limit)
+    while hidden and len(best) < command.k and full * deeper <= len(candidates) < _CANDIDATES_MAX:
+        deeper *= _DEEPER_BY  # one author has filled the routes, and may fill but one place
+        candidates, degraded = await _candidates(world, unit, question, deeper)
+        best, hidden = _limited(question, candidates)
     memories = await presentable(unit, admitted, [one.memory for one in best])
     answer = Found(
         hits=tuple(one.hit(memory) for one, memory in zip(best, memories, strict=True)),
@@ -118,6 +126,15 @@ async def _answered(world: World, unit: Unit, question: _Question) -> _Answer:
         hidden_by_author_limit=hidden,
     )
     return _Answer(answer, await offered.growth(unit, admitted, runs, memories))
+
+
+def _limited(question: _Question, candidates: Sequence[Candidate]) -> tuple[Sequence[Ranked], int]:
+    admitted = question.admitted
+    return limited_by_author(
+        ranked(candidates, admitted.now, newest=question.time.newest),
+        lambda memory: _shared_with(admitted.caller, memory),
+        question.command.k,
+    )
 
 
 def _narrowed(everything: RowFilter, command: Search) -> RowFilter:
@@ -138,21 +155,24 @@ def _narrowed(everything: RowFilter, command: Search) -> RowFilter:
 
 
 async def _candidates(
-    world: World, unit: Unit, question: _Question
+    world: World, unit: Unit, question: _Question, deeper: int = 1
 ) -> tuple[list[Candidate], tuple[Route, ...]]:
-    """The rows of every route, each checked again before it is merged; routes that gave none."""
-    rows = question.rows
-    if rows.empty:
+    """The rows of every route, each checked again before it is merged; routes that gave none.
+
+    `deeper` times as many of each route as the settings say.
+    """
+    rows, parts, settings = question.rows, question.parts, world.settings
+    if not parts or rows.empty:
         return [], _NO_VECTOR if question.vector is None else ()
     (near, matches), recent = await both(
         both(
-            _nearest(world, unit, question),
-            unit.memories.keyword_matches(rows, query_terms(question.command.query)),
+            _nearest(world, unit, question, settings.vector_limit * deeper),
+            routes.keyword_matches(unit, parts, query_terms(question.command.query)),
         ),
-        _recent(unit, question, world.settings.recent_limit),
+        _recent(unit, question, settings.recent_limit * deeper),
     )
     similarity = near or {}
-    worded = [name for name, _ in bm25(matches, limit=world.settings.keyword_limit)]
+    worded = [name for name, _ in bm25(matches, limit=settings.keyword_limit * deeper)]
     known: dict[str, Memory] = {memory.id: memory for memory in recent}
     wanted = [name for name in dict.fromkeys([*similarity, *worded]) if name not in known]
     current, statistics = await both(
@@ -162,12 +182,12 @@ async def _candidates(
     known.update(current)
     allowed = {name: memory for name, memory in known.items() if _passes(question, memory)}
     ranks: dict[str, dict[Route, int]] = {}
-    routes: tuple[tuple[Route, Sequence[str]], ...] = (
+    returned: tuple[tuple[Route, Sequence[str]], ...] = (
         ("vector", list(similarity)),
         ("keyword", worded),
         ("recent", [memory.id for memory in recent]),
     )
-    for route, names in routes:
+    for route, names in returned:
         for rank, name in enumerate((n for n in names if n in allowed), start=1):
             ranks.setdefault(name, {})[route] = rank
     found = [
@@ -178,14 +198,15 @@ async def _candidates(
     return found, _NO_VECTOR if near is None else ()
 
 
-async def _nearest(world: World, unit: Unit, question: _Question) -> dict[str, float] | None:
+async def _nearest(
+    world: World, unit: Unit, question: _Question, limit: int
+) -> dict[str, float] | None:
     """Similarity by id, nearest first; None without the question's vector, the store,
     or the space that the question was embedded in."""
     if question.vector is None:
         return None
-    limit = world.settings.vector_limit
     try:
-        near = await world.store.nearest(unit, question.rows, question.vector, limit=limit)
+        near = await routes.nearest(world, unit, question.parts, question.vector, limit)
     except (SpaceMismatch, Unavailable):
         return None
     return {row.ref.id: row.similarity for row in near}
@@ -193,13 +214,14 @@ async def _nearest(world: World, unit: Unit, question: _Question) -> dict[str, f
 
 async def _recent(unit: Unit, question: _Question, limit: int) -> Sequence[Memory]:
     """The newest rows of the time that the question names; none if it names no time."""
-    rows, time = question.rows, question.time
+    time = question.time
     if not time.says_something or limit < 1:
         return ()
-    return await unit.memories.recent(
-        replace(rows, since=_later(rows.since, time.since), until=_earlier(rows.until, time.until)),
-        limit=limit,
+    parts = tuple(
+        replace(rows, since=_later(rows.since, time.since), until=_earlier(rows.until, time.until))
+        for rows in question.parts
     )
+    return await routes.recent(unit, parts, limit)
 
 
 def _later(one: datetime | None, other: datetime | None) -> datetime | None:

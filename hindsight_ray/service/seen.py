@@ -7,6 +7,7 @@ accepted, for whoever reads its scope by grant: it was the owner's when the scop
 
 from collections.abc import Sequence
 
+from hindsight_ray.core.audience import doubted, shows_doubted
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.memory import Memory, Status
@@ -27,10 +28,9 @@ def shows(admitted: Admitted, memory: Memory) -> bool:
 
 def status_shown(admitted: Admitted, memory: Memory) -> bool:
     """Whether a reader of its audience sees it at its status, as what it is from."""
-    doubted = not memory.source.trusted and memory.source.reviewed_by is None
-    if memory.status in ANSWERED and not (doubted and admitted.access.by_grant(memory.scope)):
-        return True
-    return admitted.access.may("review", memory.scope)
+    if doubted(memory) and not shows_doubted(admitted.access, memory.scope):
+        return False
+    return memory.status in ANSWERED or admitted.access.may("review", memory.scope)
 
 
 async def visible(unit: Unit, admitted: Admitted, memory_id: str) -> Memory:

@@ -5,7 +5,7 @@ takes its writer's lock; what it changes, changes when it has committed.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hindsight_ray.core.digest import derived_uuid, memory_uuid
@@ -41,6 +41,7 @@ class Asked:
     _effect: Effect | None = None
     _final: bool = False
     _runs: list[str] = field(default_factory=list)
+    _then: dict[str, Kept] = field(default_factory=dict[str, Kept])  # as the snapshot had them
     _readers: tuple[set[str], set[str]] = field(default_factory=lambda: (set[str](), set[str]()))
 
     # What the parked ports tell
@@ -81,10 +82,8 @@ class Asked:
             case c.Search():
                 self._check_hits(answer)
             case c.Get() | c.History() | c.Explain():
-                self.model.show(
-                    self.who, self._runs, [self.command.memory_id],
-                    ever=isinstance(self.command, c.History),
-                )  # fmt: skip
+                ever = isinstance(self.command, c.History)
+                self.model.show(self.who, self._runs, self._then.values(), ever=ever)
                 if isinstance(self.command, c.Explain) and answer.run_id is not None:
                     self.model.show_text(
                         self.who, self._runs, self.model.runs[answer.run_id].audience
@@ -111,16 +110,16 @@ class Asked:
         ids = [str(hit.memory.id) for hit in answer.hits]
         assert set(ids) <= expected, f"{self.about} found {set(ids) - expected} beyond"
         one_each = {name for name in expected if self._one_each(name)}
-        authors = {model.memories[name].author for name in one_each}
+        authors = {self._then[name].author for name in one_each}
         if len(expected) <= LIMIT:
             assert expected - one_each <= set(ids), f"{self.about} missed {expected - set(ids)}"
-            heard = [model.memories[name].author for name in ids if name in one_each]
+            heard = [self._then[name].author for name in ids if name in one_each]
             assert sorted(heard) == sorted(authors), f"{self.about} heard {heard} of {authors}"
             assert len(ids) + answer.hidden_by_author_limit == len(expected), self.about
-        model.show(who, self._runs, ids, ever=False)
+        model.show(who, self._runs, [self._then[name] for name in ids], ever=False)
 
     def _one_each(self, name: str) -> bool:
-        one = self.model.memories[name]
+        one = self._then[name]
         return one.reviewed is None and one.scope not in (self.who.principal, self.who.acting)
 
     # Plans
@@ -140,12 +139,14 @@ class Asked:
             if model.memories[name].status in statuses
             and (command.scopes is None or model.memories[name].scope in command.scopes)
         }  # fmt: skip
+        self._then = {name: replace(model.memories[name]) for name in seen}
         return ("ok", frozenset(seen)), None
 
     def _by_id(self, command: c.Get | c.History | c.Explain, write: bool) -> Plan:
         self._runs = self.model.open_runs(self.who)
         if not self.model.sees(self.who, command.memory_id):
             return _no("NotFound")
+        self._then = {command.memory_id: replace(self.model.memories[command.memory_id])}
         return ("ok", None), None
 
     _get = _history = _explain = _by_id

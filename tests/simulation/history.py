@@ -22,7 +22,7 @@ import numpy as np
 from hindsight_ray.adapters.models.hashed import DIMENSION, HashedEmbedder
 from hindsight_ray.adapters.policy.profiles import shipped_text
 from hindsight_ray.adapters.stores.embedded import EmbeddedStore
-from hindsight_ray.core.audience import audience_key
+from hindsight_ray.core.audience import audience_key, filed_audience
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.base import build
 from hindsight_ray.domain.caller import Caller
@@ -535,7 +535,7 @@ async def _seen(
 
 
 def _passes(rows: RowFilter, memory: Memory) -> bool:
-    keyed = rows.keys is None or audience_key(memory.audience) in rows.keys
+    keyed = rows.keys is None or audience_key(filed_audience(memory)) in rows.keys
     return keyed and rows.denied_labels.isdisjoint(memory.labels)
 
 

@@ -260,10 +260,9 @@ class Model:
             found.untrusted |= one.untrusted
         return found
 
-    def show(self, who: Who, runs: Sequence[str], names: Iterable[str], *, ever: bool) -> None:
+    def show(self, who: Who, runs: Sequence[str], shown: Iterable[Kept], *, ever: bool) -> None:
         """Note that these memories were shown in these runs; `ever` with their earlier texts."""
-        for name in names:
-            one = self.memories[name]
+        for one in shown:
             for run in runs:
                 known = self.offered.setdefault((run, who.name), Offered())
                 known.audience |= one.audience
