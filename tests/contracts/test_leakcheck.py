@@ -14,6 +14,7 @@ from hindsight_ray.client.hindsight import Hindsight
 from hindsight_ray.domain import commands as c
 from hindsight_ray.entry import cli
 from hindsight_ray.entry.leakcheck import Report, check
+from hindsight_ray.entry.leakcheck.routes import try_routes
 from hindsight_ray.entry.leakcheck.table import ATTEMPTS, SHELL, TOOLS, untried
 from hindsight_ray.entry.leakcheck.tools import try_tools
 from hindsight_ray.errors import NotFound
@@ -23,7 +24,7 @@ from hindsight_ray.service.world import World
 # Shell commands that ask no memory in somebody's name, or only as its operator on its own machine.
 NOT_ASKED = {
     "demo", "init", "doctor", "backup", "restore", "drop-tenant", "scale", "up",
-    "status", "down", "import", "mcp",
+    "status", "down", "import", "mcp", "serve",
     "policy check", "policy test", "policy load", "policy diff", "policy lint", "key list",
     "key rotate", "key retire", "leakcheck",
 }  # fmt: skip
@@ -44,6 +45,25 @@ async def test_a_sound_home_leaks_nothing_by_any_verb_or_tool(hindsight: Hindsig
     assert len(report.strangers) == 14
     assert report.allowed == []
     assert report.answers > 1_000
+
+
+@pytest.mark.covers("G1.leakcheck", "http.leaks")
+async def test_no_route_of_the_http_door_leaks(hindsight: Hindsight) -> None:
+    report = Report()
+    await try_routes(hindsight, report)
+    assert report.findings == []
+    assert report.tight
+    assert report.answers > 2 * len(door.VERBS)
+
+
+@pytest.mark.covers("http.leaks")
+async def test_a_route_to_a_verb_that_forgets_to_ask_is_found(
+    hindsight: Hindsight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(door.VERBS, c.Get, _careless[c.Get])
+    report = Report()
+    await try_routes(hindsight, report)
+    assert {one.asked for one in report.findings} == {"route get"}
 
 
 async def test_whom_the_policy_lets_read_is_named_and_not_blamed(hindsight: Hindsight) -> None:

@@ -1,4 +1,4 @@
-"""`leakcheck` from a shell: every verb, tool and shell command as every other kind of caller."""
+"""`leakcheck` from a shell: every verb, tool, route and command as everybody else."""
 
 import typer
 
@@ -19,6 +19,7 @@ async def leakcheck(asked: Asked) -> int:
     The tenants are dropped again; their audit, and the policy's revision, tell that they were.
     """
     from hindsight_ray.entry.leakcheck import Report, check  # noqa: PLC0415 - loads every verb
+    from hindsight_ray.entry.leakcheck.routes import try_routes  # noqa: PLC0415 - loads starlette
     from hindsight_ray.entry.leakcheck.tools import try_tools  # noqa: PLC0415 - loads MCP
 
     if asked.address is None and not asked.folder.exists():
@@ -28,6 +29,7 @@ async def leakcheck(asked: Asked) -> int:
         try:
             await check(hindsight, report=report)
             await try_tools(hindsight, report)
+            await try_routes(hindsight, report)
         finally:
             for tenant in report.tenants:
                 await hindsight.drop_tenant(tenant)

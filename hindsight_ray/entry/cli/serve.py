@@ -1,4 +1,4 @@
-"""`hindsight-ray mcp`: serve the MCP door over stdio or over HTTP on the loopback address."""
+"""`hindsight-ray mcp` and `serve`: the MCP door over stdio or HTTP, and the HTTP door."""
 
 from typing import Annotated
 
@@ -8,6 +8,7 @@ from hindsight_ray.entry.cli.options import Asked, command
 from hindsight_ray.errors import InvalidSettings
 
 PORT_DEFAULT = 8765
+HTTP_PORT_DEFAULT = 8766
 
 
 def add_to(app: typer.Typer) -> None:
@@ -18,6 +19,13 @@ def add_to(app: typer.Typer) -> None:
         epilog="Examples: hindsight-ray mcp --stdio --tenant acme --agent planner --user alice;"
         " hindsight-ray mcp --http --port 8765",
     )(mcp)
+    command(
+        app,
+        "serve",
+        caller=False,
+        epilog="Example: hindsight-ray serve --port 8766; then POST /v1/search with"
+        " `Authorization: Bearer <ticket>`. /openapi.json describes every verb.",
+    )(serve)
 
 
 async def mcp(
@@ -42,3 +50,16 @@ async def mcp(
         await serving.over_stdio(asked)
     else:
         await serving.over_http(asked, port)
+
+
+async def serve(
+    asked: Asked,
+    *,
+    port: Annotated[
+        int, typer.Option(min=0, max=65_535, help="On 127.0.0.1; 0 takes a free one.")
+    ] = HTTP_PORT_DEFAULT,
+) -> None:
+    """Serve every verb over HTTP on the loopback address; each request brings its ticket."""
+    from hindsight_ray.entry.cli import serving_http  # noqa: PLC0415 - loads slowly, needed only here
+
+    await serving_http.serve(asked, port)

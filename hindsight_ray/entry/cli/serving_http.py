@@ -1,0 +1,21 @@
+"""What `hindsight-ray serve` does once asked for; apart, because web libraries load slowly."""
+
+from hindsight_ray.entry.cli import show
+from hindsight_ray.entry.cli.asking import opened
+from hindsight_ray.entry.cli.options import Asked
+from hindsight_ray.entry.http.app import http_app
+from hindsight_ray.entry.listening import http_server, listening
+from hindsight_ray.entry.rate import Rates
+
+
+async def serve(asked: Asked, port: int) -> None:
+    """Serve on the loopback address until interrupted; whose a request is, its ticket says."""
+    async with opened(asked) as hindsight, listening(port) as listener:
+        settings = hindsight.settings
+        app = http_app(
+            lambda token, command: hindsight.as_caller(token).ask(command),
+            Rates(settings.searches_per_s, settings.writes_per_s),
+        )
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        show.answer(asked.json, {"url": url}, show.plain(f"serving {url}/v1"))
+        await http_server(app).serve(sockets=[listener])
