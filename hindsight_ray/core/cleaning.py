@@ -4,9 +4,10 @@ Writes and updates are not here: they mask what they keep themselves, and say so
 """
 
 from collections.abc import Callable
+from operator import is_
 from typing import Any, TypeVar
 
-from hindsight_ray.core.redaction import redacted, refused
+from hindsight_ray.core.redaction import redacted, refused, spotless
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.event import Event
 from hindsight_ray.domain.privacy import Privacy
@@ -31,6 +32,8 @@ def cleaned(command: C, privacy: Privacy) -> C:
 
 def clean_event(event: Event, privacy: Privacy) -> Event:
     """An event with its texts masked: its summary, its tool's error, its snapshot."""
+    if spotless(_texts(event), privacy):
+        return event
     changes = _masked(event, privacy, summary=SUMMARY_CHARACTERS_MAX)
     if event.tool is not None:
         fields = {"error_text": SUMMARY_CHARACTERS_MAX, "error_type": SUMMARY_CHARACTERS_MAX}
@@ -70,6 +73,17 @@ def no_refused(privacy: Privacy, field: str, *texts: str) -> None:
 _SNAPSHOT = ("goal", "subtask", "last_user_input")
 
 
+def _texts(event: Event) -> list[str]:
+    """The texts that `clean_event` masks."""
+    texts = [event.summary]
+    tool, snapshot = event.tool, event.snapshot
+    if tool is not None and (tool.error_text or tool.error_type):
+        texts += (tool.error_text, tool.error_type)
+    if snapshot is not None:
+        texts += (snapshot.goal, snapshot.subtask, snapshot.last_user_input)
+    return texts
+
+
 def _masked(value: Any, privacy: Privacy, **limits: int) -> dict[str, object]:
     """The fields that change, cut to their limits: a mask may be longer than what it masks."""
     changes: dict[str, object] = {}
@@ -88,7 +102,9 @@ def _started(command: c.StartRun, privacy: Privacy) -> c.StartRun:
 
 
 def _recorded(command: c.RecordEvents, privacy: Privacy) -> c.RecordEvents:
-    events = tuple(clean_event(event, privacy) for event in command.events)
+    events = tuple([clean_event(event, privacy) for event in command.events])
+    if all(map(is_, events, command.events)):
+        return command
     return command.model_copy(update={"events": events})
 
 

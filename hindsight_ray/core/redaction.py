@@ -5,7 +5,7 @@ is done with either class is a tenant's to say; without being told, secrets are 
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from hindsight_ray.core import personal
 from hindsight_ray.domain.privacy import SECRETS_ALONE, Privacy
@@ -44,9 +44,20 @@ _WORDS = (
     "key", "token", "secret", "pass", "pwd", "credential", "bearer", "basic", "eyj", "xox", "://",
     "-----begin",
 )  # fmt: skip
-_LONG_RUN = re.compile(r"[A-Za-z0-9_-]{16}")
-_SECRET_HINT = re.compile(rf"(?i:{'|'.join(_WORDS)})|{_LONG_RUN.pattern}|密码|口令|密钥|パスワード")
-_PERSONAL_HINT = re.compile(r"@|\d(?:\D{0,3}\d){6}|[A-Z]{2}\d{2} ?[A-Z0-9]{4}")
+_RUN_LENGTH = 16
+_SECRET_HINT = re.compile(
+    rf"(?i:{'|'.join(_WORDS)})|[A-Za-z0-9_-]{{{_RUN_LENGTH}}}|密码|口令|密钥|パスワード"
+)
+_DIGITS_MIN, _ACCOUNT_DIGITS_MIN = 7, 2
+_ACCOUNT_HINT = re.compile(r"[A-Z]{2}\d{2} ?[A-Z0-9]{4}")
+_PERSONAL_HINT = re.compile(rf"@|\d(?:\D{{0,3}}\d){{6}}|{_ACCOUNT_HINT.pattern}")
+
+# The same hints over ASCII, a text of which is bytes: some searches for a constant.
+_ASCII_WORDS = tuple(word.encode() for word in _WORDS)
+_OF_RUNS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
+_RUNS = bytes(ord("x") if code in _OF_RUNS else ord(" ") for code in range(256))
+_RUN = b"x" * _RUN_LENGTH
+_NO_DIGITS = bytes(set(range(256)) - set(b"0123456789"))
 
 
 def redacted(text: str, privacy: Privacy = SECRETS_ALONE) -> tuple[str, int]:
@@ -54,7 +65,7 @@ def redacted(text: str, privacy: Privacy = SECRETS_ALONE) -> tuple[str, int]:
     count = 0
     if privacy.secrets != "keep" and _may_hold_secrets(text):
         text, count = _without_secrets(text)
-    if privacy.personal != "keep" and _PERSONAL_HINT.search(text) is not None:
+    if privacy.personal != "keep" and _may_hold_personal(text):
         text, more = _without_personal(text)
         count += more
     return text, count
@@ -72,11 +83,35 @@ def refused(text: str, privacy: Privacy) -> bool:
     return unwanted != none and redacted(text, unwanted)[1] > 0
 
 
+def spotless(texts: Iterable[str], privacy: Privacy) -> bool:
+    """Whether nothing in these texts can be anything that is not kept. No is no more than a doubt.
+
+    They are looked at as one: what hints at something in one of them does so in all together.
+    """
+    together = "\n".join(texts)
+    if privacy.secrets != "keep" and _may_hold_secrets(together):
+        return False
+    return privacy.personal == "keep" or not _may_hold_personal(together)
+
+
 def _may_hold_secrets(text: str) -> bool:
     if not text.isascii():  # where letters of other alphabets count as these in another case
         return _SECRET_HINT.search(text) is not None
-    lower = text.lower()
-    return any(word in lower for word in _WORDS) or _LONG_RUN.search(text) is not None
+    plain = text.encode()
+    lower = plain.lower()
+    for word in _ASCII_WORDS:
+        if word in lower:
+            return True
+    return _RUN in plain.translate(_RUNS)
+
+
+def _may_hold_personal(text: str) -> bool:
+    if not text.isascii():
+        return _PERSONAL_HINT.search(text) is not None
+    digits = len(text.encode().translate(None, _NO_DIGITS))
+    if digits >= _DIGITS_MIN:
+        return _PERSONAL_HINT.search(text) is not None
+    return "@" in text or (digits >= _ACCOUNT_DIGITS_MIN and _ACCOUNT_HINT.search(text) is not None)
 
 
 def _without_personal(text: str) -> tuple[str, int]:
