@@ -23,6 +23,7 @@ from hindsight_ray.adapters.ledger.sql.memories import (
     put_memory,
     unit_vector,
 )
+from hindsight_ray.adapters.ledger.sql.ready import Ready
 from hindsight_ray.adapters.ledger.sql.rows import KnownRows
 from hindsight_ray.adapters.ledger.sql.schema import (
     FORGOTTEN,
@@ -44,15 +45,21 @@ from hindsight_ray.ports import Intent, Placed, StoredObject, Vector
 
 _STORE = "memory store"
 _m, _i = memories.c, intents.c
-_NUMBER = select(_m.number, _m.revision).where(
-    _m.tenant == bindparam("tenant"), _m.memory_id == bindparam("memory_id")
+_NUMBER = Ready(
+    select(_m.number, _m.revision).where(
+        _m.tenant == bindparam("tenant"), _m.memory_id == bindparam("memory_id")
+    )
 )
-_VECTOR = (
+_VECTOR = Ready(
     select(memory_vectors.c.vector)
     .join(memories, _m.number == memory_vectors.c.memory)
     .where(_m.tenant == bindparam("tenant"), _m.memory_id == bindparam("memory_id"))
 )
-_PLACE = select(places.c.place).where(places.c.tenant == bindparam("tenant"))
+_PLACE = Ready(select(places.c.place).where(places.c.tenant == bindparam("tenant")))
+_ADD = Ready(
+    intents.insert().returning(_i.number),
+    ("tenant", "memory", "revision", "kind", "at", "attempts", "previous"),
+)
 _FULL = (
     select(
         _i.number.label("intent"), _i.at, _i.attempts, _i.revision.label("then"), _i.kind,
@@ -112,7 +119,7 @@ class MemoriesApart(SqlMemories):
     ) -> int:
         self._work.changed_memories = True
         unit = None if vector is None else unit_vector(vector)
-        change, number = await self._work.do(
+        change, number = await self._work.brief(
             _put, memory, vector=unit, key=key, terms=terms, by=by, why=why
         )
         self._opened.append(number)
@@ -163,7 +170,7 @@ class SqlIntents:
         return await self._work.do(_tell_all, store)
 
     async def place(self, tenant: str) -> str | None:
-        return await self._work.do(_place, tenant)
+        return await self._work.brief(_place, tenant)
 
     async def leave_place(self, tenant: str) -> str | None:
         return await self._work.do(_leave_place, tenant)
@@ -182,47 +189,35 @@ def _put(
     """Put the memory and open its intent: (change, number of the intent)."""
     previous = None
     if vector is not None and memory.revision > 1:
-        previous = connection.execute(_VECTOR, _named(memory.tenant, memory.id)).scalar()
-    change = put_memory(connection, memory, vector=vector, key=key, terms=terms, by=by, why=why)
-    number = _open(
-        connection, memory.tenant, memory.id, "put", at=memory.updated_at, previous=previous
+        previous = _VECTOR.value(connection, _named(memory.tenant, memory.id))
+    change, number = put_memory(
+        connection, memory, vector=vector, key=key, terms=terms, by=by, why=why
     )
-    return change, number
+    row = {"tenant": memory.tenant, "memory": number, "revision": memory.revision}
+    return change, _open(connection, row, "put", at=memory.updated_at, previous=previous)
 
 
 def _forget(
     connection: Connection, tenant: str, memory_id: str, *, by: str, why: str, at: datetime
 ) -> int:
     forget_memory(connection, tenant, memory_id, by=by, why=why, at=at)
-    return _open(connection, tenant, memory_id, "drop", at=at, previous=None)
+    number, revision = _NUMBER.rows(connection, _named(tenant, memory_id))[0]
+    row = {"tenant": tenant, "memory": number, "revision": revision}
+    return _open(connection, row, "drop", at=at, previous=None)
 
 
 def _open(
     connection: Connection,
-    tenant: str,
-    memory_id: str,
+    row: dict[str, Any],
     kind: str,
     *,
     at: datetime,
     previous: bytes | None,
 ) -> int:
-    _ensure_place(connection, tenant)
-    memory = connection.execute(_NUMBER, _named(tenant, memory_id)).one()
-    inserted = connection.execute(
-        intents.insert(),
-        {
-            "tenant": tenant,
-            "memory": memory.number,
-            "revision": memory.revision,
-            "kind": kind,
-            "at": micros(at),
-            "attempts": 0,
-            "previous": previous,
-        },
-    )
-    key = inserted.inserted_primary_key
-    assert key is not None  # noqa: S101 - an insert of one row has one
-    return int(key[0])
+    _ensure_place(connection, row["tenant"])
+    rest = {"kind": kind, "at": micros(at), "attempts": 0, "previous": previous}
+    number: int = _ADD.value(connection, row | rest)
+    return number
 
 
 def _named(tenant: str, memory_id: str) -> dict[str, str]:
@@ -236,7 +231,8 @@ def _ensure_place(connection: Connection, tenant: str) -> None:
 
 
 def _place(connection: Connection, tenant: str) -> str | None:
-    return connection.execute(_PLACE, {"tenant": tenant}).scalar_one_or_none()
+    place: str | None = _PLACE.value(connection, {"tenant": tenant})
+    return place
 
 
 def _leave_place(connection: Connection, tenant: str) -> str | None:

@@ -10,6 +10,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.sql.expression import cast as sql_cast
 
 from hindsight_ray.adapters.ledger.sql import dialect, filters
+from hindsight_ray.adapters.ledger.sql.ready import Ready
 from hindsight_ray.adapters.ledger.sql.rows import KnownRows, Passing
 from hindsight_ray.adapters.ledger.sql.schema import postings, terms
 from hindsight_ray.domain.ids import MemoryUuid
@@ -24,17 +25,20 @@ _memories, _counts = (
     func.aggregate_strings(sql_cast(column, Text), ",")
     for column in (postings.c.memory, postings.c["count"])
 )
-_POSTINGS = (
+_ALL_POSTINGS = (
     select(postings.c.term, _memories, _counts)
     .where(postings.c.term.in_(dialect.numbers(bindparam("numbers"))))
     .group_by(postings.c.term)
 )
-_POSTINGS_OF_KEYS = _POSTINGS.where(postings.c.key.in_(filters.readable_key_numbers()))
-_TERMS = select(terms.c.term, terms.c.number).where(
-    terms.c.tenant == bindparam("tenant"),
-    terms.c.term.in_(dialect.members(bindparam("terms"))),
+_POSTINGS = Ready(_ALL_POSTINGS)
+_POSTINGS_OF_KEYS = Ready(_ALL_POSTINGS.where(postings.c.key.in_(filters.readable_key_numbers())))
+_TERMS = Ready(
+    select(terms.c.term, terms.c.number).where(
+        terms.c.tenant == bindparam("tenant"),
+        terms.c.term.in_(dialect.members(bindparam("terms"))),
+    )
 )
-_DROP = delete(postings).where(postings.c.memory == bindparam("memory"))
+_DROP = Ready(delete(postings).where(postings.c.memory == bindparam("memory")))
 
 
 def matches(
@@ -109,14 +113,11 @@ def _found(
     """(memories, counts) of the terms; foreign rows among them are for the mask to drop."""
     bound = {"tenant": row_filter.tenant, "numbers": json.dumps(numbers)}
     if row_filter.keys is None or len(row_filter.keys) > _KEYS_SOUGHT_MAX:
-        found = connection.execute(_POSTINGS, bound)
+        found = _POSTINGS.rows(connection, bound)
     else:
         keys = json.dumps(sorted(row_filter.keys))
-        found = connection.execute(_POSTINGS_OF_KEYS, bound | {"keys": keys})
-    return {
-        number: (_listed(memories), _listed(counts))
-        for number, memories, counts in dialect.plain_rows(found)
-    }
+        found = _POSTINGS_OF_KEYS.rows(connection, bound | {"keys": keys})
+    return {number: (_listed(memories), _listed(counts)) for number, memories, counts in found}
 
 
 def _listed(numbers: str) -> Ints:
@@ -126,8 +127,7 @@ def _listed(numbers: str) -> Ints:
 def _numbers(connection: Connection, tenant: str, asked: Sequence[str]) -> dict[str, int]:
     if not asked:
         return {}
-    found = connection.execute(_TERMS, {"tenant": tenant, "terms": json.dumps(list(asked))})
-    return {row.term: row.number for row in found.all()}
+    return dict(_TERMS.rows(connection, {"tenant": tenant, "terms": json.dumps(list(asked))}))
 
 
 def put(
@@ -153,4 +153,4 @@ def put(
 
 def drop(connection: Connection, memory: int) -> None:
     """Take a memory out of the keyword route."""
-    connection.execute(_DROP, {"memory": memory})
+    _DROP.run(connection, {"memory": memory})

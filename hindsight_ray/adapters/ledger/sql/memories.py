@@ -143,9 +143,10 @@ class SqlMemories:
     ) -> int:
         self._work.changed_memories = True
         unit = None if vector is None else unit_vector(vector)
-        return await self._work.brief(
+        change, _ = await self._work.brief(
             put_memory, memory, vector=unit, key=key, terms=terms, by=by, why=why
         )
+        return change
 
     async def forget(self, tenant: str, memory_id: str, *, by: str, why: str, at: datetime) -> None:
         self._work.changed_memories = True
@@ -240,7 +241,8 @@ def put_memory(
     terms: Mapping[str, int],
     by: str,
     why: str,
-) -> int:
+) -> tuple[int, int]:
+    """Make this revision current; return its change, and the number of the memory."""
     named = {"tenant": memory.tenant, "memory_id": memory.id}
     number, known, status = _STATE.row(connection, named) or (None, 0, None)
     if vector is None:
@@ -274,7 +276,7 @@ def put_memory(
     )
     _put_routes(connection, number, memory, vector)
     keywords.put(connection, memory.tenant, number, key_number, terms)
-    return change
+    return change, number
 
 
 def _kept_vector(connection: Connection, memory: Memory, number: int | None) -> Vector:

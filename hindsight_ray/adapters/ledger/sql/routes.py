@@ -10,6 +10,7 @@ from sqlalchemy import Select, bindparam, func, select
 from sqlalchemy.engine import Connection
 
 from hindsight_ray.adapters.ledger.sql import dialect, filters
+from hindsight_ray.adapters.ledger.sql.ready import Ready
 from hindsight_ray.adapters.ledger.sql.rows import KnownRows
 from hindsight_ray.adapters.ledger.sql.schema import intents, memory_vectors
 from hindsight_ray.adapters.ledger.sql.schema import memories as table
@@ -71,12 +72,12 @@ def count(connection: Connection, row_filter: RowFilter) -> int:
 
 
 @functools.lru_cache(maxsize=512)
-def _vectors_sql(shape: filters.Shape, *, named: bool) -> Select[*tuple[Any, ...]]:
+def _vectors_sql(shape: filters.Shape, *, named: bool) -> Ready:
     columns = (table.c.memory_id, table.c.revision, memory_vectors.c.vector)
     passes = filters.conditions(shape)
     its_vector = memory_vectors.c.memory == table.c.number
     if not named:
-        return select(*columns).join(memory_vectors, its_vector).where(*passes)
+        return Ready(select(*columns).join(memory_vectors, its_vector).where(*passes))
     of_ids = select(table.c.number).where(
         table.c.tenant == bindparam("tenant"),
         table.c.memory_id.in_(dialect.members(bindparam("ids"))),
@@ -86,7 +87,7 @@ def _vectors_sql(shape: filters.Shape, *, named: bool) -> Select[*tuple[Any, ...
     )
     # Joined from the few, not a condition on all: no database would begin with these by itself.
     few = of_ids.union(untold).subquery("few")
-    return (
+    return Ready(
         select(*columns)
         .select_from(few)
         .join(table, table.c.number == few.c.number)
@@ -105,7 +106,7 @@ def nearest_of(
     bound = filters.parameters(row_filter)
     if ids is not None:
         bound["ids"] = json.dumps(list(ids))
-    rows = dialect.plain_rows(connection.execute(statement, bound))
+    rows = statement.rows(connection, bound)
     if not rows:
         return []
     matrix = np.frombuffer(b"".join(row[2] for row in rows), dtype=np.float32)
