@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
+from benchmarks._frames import PLAIN, Vocabulary
 from benchmarks._year import YEAR, Saying, letters_apart, sayings
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import Search, Write
 from hindsight_ray.domain.ids import CommandName
-from hindsight_ray.domain.memory import Memory
+from hindsight_ray.domain.memory import Memory, Status
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.ports import Embedder, Purpose, Vector
@@ -51,6 +52,9 @@ class Lived:
     merges: int = 0
     contradicted: Counter[str] = field(default_factory=Counter[str])
     both_active: Counter[str] = field(default_factory=Counter[str])
+    waiting: Counter[str] = field(default_factory=Counter[str])  # of those both_active is not
+    retired: int = 0  # outdated by a statement about something else
+    asked_in_vain: int = 0  # of statements that contradict nothing, those that wait for a person
     deleted: int = 0
     deleted_unarchived: int = 0
     archived: int = 0
@@ -78,6 +82,8 @@ class _Year:
     text_of: dict[str, str] = field(default_factory=dict[str, str])
     ids_of: dict[str, set[str]] = field(default_factory=dict[str, set[str]])  # by label
     distinct: set[str] = field(default_factory=set[str])
+    changed: set[str] = field(default_factory=set[str])  # facts that had another value before
+    retired: set[str] = field(default_factory=set[str])
 
     async def caller(self, saying: Saying) -> Caller:
         key = (saying.agent, saying.user)
@@ -90,7 +96,13 @@ class _Year:
 
 
 async def lived(
-    folder: pathlib.Path, embedder: Embedder, *, writes: int, agents: int, seed: int = 7
+    folder: pathlib.Path,
+    embedder: Embedder,
+    *,
+    writes: int,
+    agents: int,
+    seed: int = 7,
+    spoken: Vocabulary = PLAIN,
 ) -> Lived:
     """Write the year's sayings in order, searching now and then, with upkeep once a month."""
     settings = Settings(archived_kept_days=_ARCHIVE_DAYS)
@@ -98,7 +110,7 @@ async def lived(
         year = _Year(home, Lived(writes=writes))
         step = YEAR / writes
         upkeep_at = home.clock.now() + _MONTH
-        for number, saying in enumerate(sayings(writes, agents, seed)):
+        for number, saying in enumerate(sayings(writes, agents, seed, spoken)):
             home.clock.advance(seconds=step.total_seconds())
             await _say(year, saying, number)
             if home.clock.now() >= upkeep_at:
@@ -137,6 +149,12 @@ async def _counted(year: _Year, saying: Saying, receipt: Receipt, there: bool) -
     seen = year.lived
     seen.results[saying.kind, receipt.result] += 1
     seen.pending += receipt.result == "pending"
+    name = saying.label.partition("/")[0]
+    if saying.against is not None:
+        year.changed.add(name)
+    if saying.kind != "noise" and receipt.result == "pending" and name not in year.changed:
+        seen.asked_in_vain += 1
+        seen.show("asked in vain", f"{saying.content!r}: {receipt.why}")
     if receipt.result in ("duplicate", "merged"):
         seen.merges += 1
         kept = receipt.ids[0]
@@ -164,6 +182,8 @@ async def _contradicted(year: _Year, saying: Saying, before: set[str]) -> None:
     seen = year.lived
     seen.contradicted[saying.kind] += 1
     new = await _active(year, year.ids_of.get(saying.label, set()))
+    if not new:
+        seen.waiting[saying.kind] += 1
     if new and await _active(year, before):
         seen.both_active[saying.kind] += 1
         seen.show(f"{saying.kind} both active", saying.content)
@@ -180,6 +200,7 @@ async def _active(year: _Year, ids: set[str]) -> set[str]:
 async def _upkeep(year: _Year) -> None:
     """A pass of the steward; what it lets go must have been archived before."""
     home, seen = year.home, year.lived
+    await _count_retired(year)
     while True:
         done = await steward_slice(home.world, TENANT, _SLICE)
         seen.archived += len(done.archived)
@@ -190,11 +211,25 @@ async def _upkeep(year: _Year) -> None:
                 seen.deleted_unarchived += [note.status for note in notes][-2] != "archived"
         if done.done:
             break
-    seen.growth.append((len(year.distinct), len(await _online(home))))
+    seen.growth.append((len(year.distinct), len(await _rows(home, "active"))))
 
 
-async def _online(home: Staged) -> list[Memory]:
-    rows = replace(everything(TENANT), statuses=frozenset({"active"}))
+async def _count_retired(year: _Year) -> None:
+    """Outdated ones that what superseded them says nothing about."""
+    for memory in await _rows(year.home, "outdated"):
+        by = year.label_of.get(memory.superseded_by or "")
+        was = year.label_of.get(memory.id)
+        if by is None or was is None or memory.id in year.retired:
+            continue
+        year.retired.add(memory.id)
+        if by.partition("/")[0] != was.partition("/")[0]:
+            year.lived.retired += 1
+            newer = year.text_of[memory.superseded_by or ""]
+            year.lived.show("wrongly retired", f"{memory.content!r} by {newer!r}")
+
+
+async def _rows(home: Staged, status: Status) -> list[Memory]:
+    rows = replace(everything(TENANT), statuses=frozenset({status}))
     found: list[Memory] = []
     after = 0
     async with home.world.ledger.reading() as unit:

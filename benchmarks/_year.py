@@ -3,8 +3,9 @@
 Statements are made from parts, so that what is the same and what is not is known: a fact is a
 subject, an attribute and a value, or a rule about a subject. The same fact is said again in other
 letters (a duplicate) or other words (a paraphrase); another value for it is a contradiction, with
-the topic that extraction would give it, turned by a negation, or plainly; noise is what nobody is
-sure of. Every draw follows from one seed.
+the topic that extraction would give it, turned by a negation, or plainly; what is so `beside` it is
+another value that takes nothing back; noise is what nobody is sure of. Every draw follows from one
+seed.
 """
 
 import random
@@ -13,34 +14,19 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal
 
+from benchmarks._frames import DAYS, PLAIN, Attribute, Vocabulary
+
 YEAR = timedelta(days=365)
-Kind = Literal["new", "duplicate", "paraphrase", "contradiction", "negation", "plain", "noise"]
+Kind = Literal[
+    "new", "duplicate", "paraphrase", "contradiction", "negation", "plain", "beside", "noise"
+]
 
 _SHARES: tuple[tuple[Kind, float], ...] = (
     ("new", 0.40), ("duplicate", 0.30), ("paraphrase", 0.08), ("contradiction", 0.06),
-    ("negation", 0.02), ("plain", 0.02), ("noise", 0.12),
+    ("negation", 0.02), ("plain", 0.0), ("beside", 0.0), ("noise", 0.12),
 )  # fmt: skip
-_WITH_TOPIC = 0.6
-_SUBJECTS = (
-    "billing", "checkout", "search", "login", "ledger", "mailer", "gateway", "catalogue", "invoice",
-    "stock", "pricing", "refund", "session", "upload", "export", "audit", "report", "cart",
-)  # fmt: skip
-_PARTS = ("service", "database", "queue", "cache", "worker", "cluster", "proxy", "job")
-_VALUES: dict[str, tuple[str, ...]] = {
-    "owner": ("Amara", "Bruno", "Chen", "Dana", "Emeka", "Farid", "Greta", "Hana"),
-    "region": ("Oslo", "Lima", "Tokyo", "Accra", "Dublin", "Mumbai", "Quito", "Osaka"),
-    "backup day": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"),
-    "retry limit": ("3", "5", "8", "12", "20", "40"),
-    "log format": ("JSON", "plain text", "CSV", "syslog"),
-    "restart command": ("reload", "bounce", "recycle", "failover"),
-}
-_FORMS = (
-    "The {attribute} of {subject} is {value}",
-    "{subject} has {value} as its {attribute}",
-    "For {subject}, {value} was chosen as {attribute}",
-)
-_TURNED = ("{subject} may be deployed on {day}", "{subject} may not be deployed on {day}")
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
+_TURNED = ("{subject} may be deployed on {value}", "{subject} may not be deployed on {value}")
+_DEPLOYED = Attribute(_TURNED, DAYS[:5])
 _NOISE = (
     "maybe {subject} was slow again", "somebody mentioned {subject} in passing",
     "{subject} could be related", "not sure what {subject} does", "I think {subject} is fine",
@@ -56,18 +42,19 @@ class Fact:
     attribute: str
     value: str
     topic: str | None
-    said: int = 0  # versions so far: each value has a label of its own
+    said_as: Attribute
     turned: bool = False
 
     @property
     def label(self) -> str:
-        return f"{self.name}/{self.said}"
+        return f"{self.name}/{self.value}{'-' * self.turned}"
 
     def text(self, form: int = 0) -> str:
         if self.attribute == "deploy":
-            template = _TURNED[self.turned]
-            return template.format(subject=self.subject, day=self.value)
-        return _FORMS[form].format(subject=self.subject, attribute=self.attribute, value=self.value)
+            return _TURNED[self.turned].format(subject=self.subject, value=self.value)
+        return self.said_as.forms[form].format(
+            subject=self.subject, attribute=self.attribute, value=self.value
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +86,7 @@ class _By:
     agent: int
     user: int | None
     scope: str
+    spoken: Vocabulary
 
 
 def letters_apart(text: str) -> str:
@@ -107,91 +95,115 @@ def letters_apart(text: str) -> str:
     return " ".join(word for word in words if word not in ("please", "also"))
 
 
-def sayings(count: int, agents: int, seed: int = 7) -> Iterator[Saying]:
+def sayings(count: int, agents: int, seed: int = 7, spoken: Vocabulary = PLAIN) -> Iterator[Saying]:
     """`count` writes of so many agents, half of them into the scopes of a tenth as many users."""
     drawn = random.Random(seed)
     holders: dict[str, _Holder] = {}
-    kinds, weights = zip(*_SHARES, strict=True)
+    shares: dict[Kind, float] = dict(_SHARES)
+    shares |= {"plain": spoken.plain, "beside": spoken.beside}
+    kinds, weights = tuple(shares), tuple(shares.values())
     for number in range(count):
         agent = drawn.randrange(agents)
         user = drawn.randrange(max(1, agents // 10)) if drawn.random() < 0.5 else None
         scope = f"a{agent}" if user is None else f"u{user}"
         holder = holders.setdefault(scope, _Holder())
         (kind,) = drawn.choices(kinds, weights)
-        yield _said(drawn, number, kind, holder, _By(agent, user, scope))
+        yield _said(drawn, number, kind, holder, _By(agent, user, scope, spoken))
 
 
 def _said(drawn: random.Random, number: int, kind: Kind, holder: _Holder, by: _By) -> Saying:
-    agent, user, scope = by.agent, by.user, by.scope
+    agent, user = by.agent, by.user
     if kind == "noise":
-        subject = _subject(drawn)
+        subject = _subject(drawn, by.spoken, chinese=False)
         content = drawn.choice(_NOISE).format(subject=subject)
         return Saying(kind, agent, user, content, None, drawn.uniform(0.1, 0.5), f"noise{number}")
     fact = None if kind == "new" else _known(drawn, kind, holder)
+    if fact is not None and kind == "beside":
+        fact = _another(drawn, number, holder, fact, by.scope)
     if fact is None:
-        fact = _new(drawn, number, holder, scope)
+        fact = _new(drawn, number, holder, by)
         kind = "new"
     against = None
     content = fact.text()
     if kind == "duplicate":
         content = _reworded(drawn, content)
     elif kind == "paraphrase":
-        content = fact.text(drawn.randrange(1, len(_FORMS)))
+        content = fact.text(drawn.randrange(1, len(fact.said_as.forms)))
     elif kind in ("contradiction", "negation", "plain"):
         against = fact.label
         _change(drawn, fact)
-        content = fact.text()
+        forms = len(fact.said_as.forms) if kind == "plain" and by.spoken.reworded else 1
+        content = fact.text(drawn.randrange(forms))
     confidence = drawn.uniform(0.7, 1.0)
     return Saying(kind, agent, user, content, fact.topic, confidence, fact.label, against)
 
 
 def _known(drawn: random.Random, kind: Kind, holder: _Holder) -> Fact | None:
     """A fact of the scope that this can be said of, or None if there is none yet."""
-    turning = kind == "negation"
-    fit = [
-        fact
-        for fact in holder.facts
-        if kind == "duplicate"
-        or (
-            (fact.attribute == "deploy") == turning
-            and (kind != "contradiction" or fact.topic is not None)
-            and (kind != "plain" or fact.topic is None)
-        )
-    ]
+    fit = [fact for fact in holder.facts if _fits(fact, kind)]
     return drawn.choice(fit) if fit else None
 
 
-def _new(drawn: random.Random, number: int, holder: _Holder, scope: str) -> Fact:
+def _fits(fact: Fact, kind: Kind) -> bool:
+    if kind == "duplicate":
+        return True
+    if fact.said_as.beside or kind == "beside":
+        return fact.said_as.beside and kind == "beside"
+    if kind == "paraphrase":
+        return len(fact.said_as.forms) > 1
+    if (fact.attribute == "deploy") != (kind == "negation"):
+        return False
+    return kind == "negation" or (fact.topic is None) == (kind == "plain")
+
+
+def _another(
+    drawn: random.Random, number: int, holder: _Holder, fact: Fact, scope: str
+) -> Fact | None:
+    """Another thing that is so of the same subject, beside this one; None if all were said."""
+    for value in drawn.sample(fact.said_as.values, k=len(fact.said_as.values)):
+        key = (fact.subject, f"{fact.attribute} {value}")
+        if key not in holder.used:
+            holder.used.add(key)
+            name = f"{scope}:{number}"
+            more = Fact(name, fact.subject, fact.attribute, value, None, fact.said_as)
+            holder.facts.append(more)
+            return more
+    return None
+
+
+def _new(drawn: random.Random, number: int, holder: _Holder, by: _By) -> Fact:
+    attributes = by.spoken.attributes
+    names = [*attributes, "deploy"] if by.spoken.deploys else [*attributes]
     while True:
-        subject = _subject(drawn)
-        attribute = drawn.choice([*_VALUES, "deploy"])
+        attribute = drawn.choice(names)
+        said_as = attributes.get(attribute, _DEPLOYED)
+        subject = _subject(drawn, by.spoken, chinese=said_as.chinese)
+        value = drawn.choice(said_as.values)
         key = (subject, attribute)
-        if attribute == "deploy":
-            value = drawn.choice(_DAYS)
-            key = (subject, f"deploy {value}")
-        else:
-            value = drawn.choice(_VALUES[attribute])
+        if attribute == "deploy" or said_as.beside:
+            key = (subject, f"{attribute} {value}")
         if key in holder.used:
             continue
         holder.used.add(key)
-        topical = attribute != "deploy" and drawn.random() < _WITH_TOPIC
+        topical = attribute != "deploy" and drawn.random() < by.spoken.topical
         topic = f"{subject} {attribute}" if topical else None
-        fact = Fact(f"{scope}:{number}", subject, attribute, value, topic)
+        fact = Fact(f"{by.scope}:{number}", subject, attribute, value, topic, said_as)
         holder.facts.append(fact)
         return fact
 
 
 def _change(drawn: random.Random, fact: Fact) -> None:
-    fact.said += 1
     if fact.attribute == "deploy":
         fact.turned = not fact.turned
         return
-    others = [value for value in _VALUES[fact.attribute] if value != fact.value]
+    others = [value for value in fact.said_as.values if value != fact.value]
     fact.value = drawn.choice(others)
 
 
-def _subject(drawn: random.Random) -> str:
-    name, part = drawn.choice(_SUBJECTS), drawn.choice(_PARTS)
+def _subject(drawn: random.Random, spoken: Vocabulary, *, chinese: bool) -> str:
+    if chinese:
+        return f"{drawn.choice(spoken.chinese)}{drawn.randrange(1, 100)}号"
+    name, part = drawn.choice(spoken.names), drawn.choice(spoken.parts)
     return f"the {name} {part} {drawn.randrange(1, 100)}"
 
 

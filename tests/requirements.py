@@ -31,6 +31,7 @@ _MODEL = "hindsight_ray/service/asking.py"
 _HEALTH = "hindsight_ray/adapters/watching.py"
 _CREDIT = "hindsight_ray/core/attribution"
 _PEOPLE = "hindsight_ray/service/pending.py"
+_CLAIMS = "hindsight_ray/core/claims.py"
 _WAITS = "hindsight_ray/core/confirm.py"
 _SAMPLES = "hindsight_ray/core/samples.py"
 _RETENTION = "hindsight_ray/core/retention.py"
@@ -137,6 +138,12 @@ REQUIREMENTS: dict[str, Requirement] = {
     "model.failed": _R("a review that a model failed at is kept, listed and retried", _MODEL),
     "model.idempotent": _R("an answer that was had is not asked for again", _MODEL),
     "write.duplicate": _R("an equal statement is not stored twice", _WORK),
+    "write.claims": _R(
+        "another value for a thing that has one is found by the statements' form, without a topic;"
+        " where the form only suggests it, the new one waits for a person",
+        _CLAIMS,
+    ),
+    "write.unrelated": _R("facts about other things never retire each other", _CLAIMS),
     "write.conflict": _R("another value for a topic supersedes or waits for a person", _WORK),
     "write.judged": _R("a judge is believed where it can be checked, and blocks nobody", _WORK),
     "write.split": _R("a long text becomes linked parts", _WORK),
@@ -193,9 +200,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     "poison.author": _R(
         "an unreviewed author fills one place of an answer from a shared scope", _OUTSIDE
-    ),
-    "poison.flood": _R(
-        "a flood of what a reader is not shown pushes nothing out of their answers", _OUTSIDE
     ),
     "poison.flood": _R(
         "a flood of what a reader is not shown pushes nothing out of their answers", _OUTSIDE

@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 
 from hindsight_ray.core.conflict import likeness, read
-from hindsight_ray.core.verdict import Kept, Terms, Verdict, equal_readers, may_change
+from hindsight_ray.core.verdict import (
+    Kept,
+    Terms,
+    Verdict,
+    equal_readers,
+    may_change,
+    says_the_same,
+)
 from hindsight_ray.domain.draft import Draft
 
 
@@ -25,7 +32,8 @@ def confirmed(
         framed = (draft.topic, draft.steps, draft.project)
         if framed != (memory.topic, memory.steps, memory.project):
             continue
-        if likeness(new, read(memory.content), kept.similarity, terms.space) != "same":
+        like = likeness(new, read(memory.content), kept.similarity, terms.space)
+        if like != "same" and not says_the_same(draft, content, memory):
             continue
         if verdict.outdated:
             return verdict  # it is stored, in the place of another value

@@ -6,7 +6,6 @@ never makes a duplicate: the words have to agree as well. It is exact about what
 keeps apart whatever it is not sure of.
 """
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -16,6 +15,8 @@ from functools import lru_cache
 from typing import Literal
 
 from hindsight_ray.core.keywords import stem
+from hindsight_ray.core.kinds import HAN_NUMBERS, NUMBER_WORDS
+from hindsight_ray.core.words import listed, tokens
 from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.rows import EmbeddingSpace
 
@@ -28,20 +29,16 @@ word more or less. `opposite`: the same words, turned by a negation or an oppose
 """
 
 
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-_FILLERS = _set(
+_FILLERS = listed(
     "a an the please kindly you your get gets got being been also just really simply "
     "的 了 请 請 就 也 都 在 于 於 是 为 為 之 时 時 当 當 を に は が の です ます"
 )
-_NEGATIONS = _set(
+_NEGATIONS = listed(
     "not no never none without cannot nor neither n't isn't aren't wasn't don't "
     "doesn't didn't won't can't shouldn't mustn't couldn't wouldn't unable 不 没 沒 無 无 "
     "未 非 别 勿 禁 莫 ない ません なし ぬ"
 )
-_CONDITIONS = _set(
+_CONDITIONS = listed(
     "when if unless except only until while after before always sometimes 如果 若 除非 除 "
     "只 仅 僅 直到 总 有时"
 )
@@ -57,17 +54,8 @@ _OPPOSED: tuple[tuple[str, str], ...] = (
     ("允", "禁"),
 )  # fmt: skip
 _OPPOSITES = {pair for one, other in _OPPOSED for pair in ((one, other), (other, one))}
-_COUNTED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_NUMBER_WORDS = {word: str(number) for number, word in enumerate(_COUNTED)} | {
-    "eleven": "11",
-    "twelve": "12",
-    "once": "1",
-    "twice": "2",
-}
-_HAN_NUMBERS = frozenset("零〇一二三四五六七八九十百千万萬亿億两兩")
-
 # Words that say that a thing has a value, and nothing about which.
-_SAYING = _set(
+_SAYING = listed(
     "is are was were be been has have had its their this that it as for to of in on at by with and "
     "will use uses used using choose chose chosen pick picked set sets "
     "call called name named make made go goes went now currently today always prefer prefers "
@@ -75,12 +63,6 @@ _SAYING = _set(
 )
 _MAY_DIFFER = frozenset({"always"})
 
-_TOKEN = re.compile(
-    r"[^\W_]+(?:['\u2019][^\W_]+)*(?:[-_./:@][^\W_]+)*"  # words, n't, codes, numbers with points
-)
-_DENSE = re.compile(
-    r"ません|ない|なし|です|ます|如果|除非|直到|有时|[\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff]"
-)
 _LONG_WORDS = 6  # in a shorter statement one word more or less is another statement
 _MARKS = frozenset(".,;:!?\"'`()[]{}。，、；：！？…「」『』（）《》“”‘’-–—·・ \t\r\n\u3000")
 
@@ -102,14 +84,14 @@ class Reading:
 def read(text: str) -> Reading:
     """Take a statement apart. The same kept ones are read by write after write."""
     plain = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
-    tokens = _tokens(plain)
-    folded = [token.casefold() for token in tokens]
+    found = tokens(plain)
+    folded = [token.casefold() for token in found]
     words = tuple(word for word in folded if word not in _FILLERS)
     return Reading(
         words=words,
         stems=tuple(stem(word) for word in words),
         numbers=tuple(number for word in words if (number := _number(word)) is not None),
-        names=frozenset(_names(tokens)),
+        names=frozenset(_names(found)),
         negations=sum(word in _NEGATIONS or word.endswith("n't") for word in words),
         conditions=frozenset(word for word in words if word in _CONDITIONS),
         symbols=tuple(ch for ch in plain if not ch.isalnum() and ch not in _MARKS and ch != "_"),
@@ -239,31 +221,17 @@ def _particulars_differ(new: Reading, kept: Reading) -> bool:
     return False
 
 
-def _tokens(text: str) -> list[str]:
-    tokens: list[str] = []
-    for token in _TOKEN.findall(text):
-        start = 0
-        for dense in _DENSE.finditer(token):
-            if dense.start() > start:
-                tokens.append(token[start : dense.start()])
-            tokens.append(dense.group())
-            start = dense.end()
-        if start < len(token):
-            tokens.append(token[start:])
-    return tokens
-
-
 def _number(word: str) -> str | None:
-    if word in _NUMBER_WORDS:
-        return _NUMBER_WORDS[word]
-    if word in _HAN_NUMBERS or any(ch.isdigit() for ch in word):
+    if word in NUMBER_WORDS:
+        return NUMBER_WORDS[word]
+    if word in HAN_NUMBERS or any(ch.isdigit() for ch in word):
         return word
     return None
 
 
-def _names(tokens: Sequence[str]) -> Iterable[str]:
+def _names(said: Sequence[str]) -> Iterable[str]:
     """Codes and capitalised words. The first word is none: every sentence has a capital there."""
-    for position, token in enumerate(tokens):
+    for position, token in enumerate(said):
         joined = any(ch in "-_./:@" for ch in token)
         capitals = sum(ch.isupper() for ch in token)
         first = position == 0

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hindsight_ray.core.audience import contained
+from hindsight_ray.core.claims import Clash, clash, same_claim
 from hindsight_ray.core.conflict import (
     Likeness,
     Reading,
+    Ruling,
     distinguishing,
     likeness,
     negated,
@@ -26,6 +28,9 @@ from hindsight_ray.domain.draft import Draft
 from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.rows import EmbeddingSpace
 from hindsight_ray.domain.text import TAGS_MAX
+
+_JUDGED = 5  # the nearest that a judge may be asked about
+_CLAIMING = ("fact", "preference")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,19 +105,21 @@ def _among_near(
     draft: Draft, new: Reading, content: str, near: Sequence[Kept], terms: Terms
 ) -> Verdict:
     verdict = Verdict()
-    for kept in near:
+    for place, kept in enumerate(near):
         if not _same_frame(draft, kept.memory):
             continue
         like = likeness(new, read(kept.memory.content), kept.similarity, terms.space)
         equal = equal_readers(draft, kept.memory)
-        if like in ("same", "briefer"):
+        if like in ("same", "briefer") or says_the_same(draft, content, kept.memory):
             return _duplicate(draft, kept.memory, equal=equal)
         equal = equal and may_change(draft, kept.memory)
         if like == "fuller" and equal and draft.source.weight >= kept.memory.source.weight:
             return _merged(draft, kept.memory, content)
         if like == "opposite":
             verdict = _opposed(draft, new, kept.memory, verdict, terms, equal=equal)
-        elif kept.similarity >= terms.space.merge_at:
+        elif found := _clash(draft, content, kept.memory):
+            verdict = _clashing(draft, kept.memory, verdict, terms, certain=found.certain)
+        elif kept.similarity >= terms.space.merge_at and place < _JUDGED:
             verdict = _by_judge(draft, Pair(content, kept.memory), like, verdict, terms)
             if verdict.duplicate_of is not None or verdict.merged is not None:
                 return verdict
@@ -151,9 +158,48 @@ def _judged_same(draft: Draft, pair: Pair, opinion: Opinion) -> Verdict:
 def _judged_contrary(
     draft: Draft, kept: Memory, verdict: Verdict, opinion: Opinion, terms: Terms
 ) -> Verdict:
-    """Both cannot hold: as of two values for a topic, and the contradicted part is named."""
-    ruling = rule_on_topic(draft.source.weight, draft.source.user, kept, terms.now, terms.window_s)
+    """Both cannot hold, and the contradicted part is named."""
+    ruling = _on_one_thing(draft, kept, terms)
     why = _by(f"it contradicts {opinion.contradicted!r} of {kept.id}, and {ruling.why}", opinion)
+    return _contrary(draft, kept, verdict, ruling, why)
+
+
+def says_the_same(draft: Draft, content: str, kept: Memory) -> bool:
+    """Whether another form gives the same thing the same value."""
+    return draft.type in _CLAIMING and same_claim(content, kept.content)
+
+
+def _clash(draft: Draft, content: str, kept: Memory) -> Clash | None:
+    """What the form of two statements says; where both name the topic, that decides instead."""
+    if draft.type not in _CLAIMING or (draft.topic is not None and draft.topic == kept.topic):
+        return None
+    if kept.status != "active" or not equal_readers(draft, kept):
+        return None
+    return clash(content, kept.content)
+
+
+def _clashing(
+    draft: Draft, kept: Memory, verdict: Verdict, terms: Terms, *, certain: bool
+) -> Verdict:
+    """Another value for one thing. Where the form only suggests that one excludes the other, the
+    new one waits for a person and the kept one stays as it is."""
+    if not certain:
+        why = f"{kept.id} may give the same thing another value"
+        return replace(verdict, pending=True, outdated=(), why=why)
+    ruling = _on_one_thing(draft, kept, terms)
+    why = f"{kept.id} gives the same thing another value, and {ruling.why}"
+    return _contrary(draft, kept, verdict, ruling, why)
+
+
+def _on_one_thing(draft: Draft, kept: Memory, terms: Terms) -> Ruling:
+    source = draft.source
+    return rule_on_topic(
+        source.weight, source.user, kept, terms.now, terms.window_s, what="the same thing"
+    )
+
+
+def _contrary(draft: Draft, kept: Memory, verdict: Verdict, ruling: Ruling, why: str) -> Verdict:
+    """Both cannot hold: as of two values for a topic."""
     if ruling.verdict == "new pending" or not may_change(draft, kept):
         return replace(verdict, pending=True, outdated=(), why=why)
     if ruling.verdict == "both pending":

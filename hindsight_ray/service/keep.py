@@ -42,7 +42,6 @@ from hindsight_ray.service.room import room_for, with_room_made
 from hindsight_ray.service.settle import changing
 from hindsight_ray.service.world import World
 
-NEAREST = 5
 _NEAREST_ASKED = 20  # more than five: labels are compared after the store has answered
 
 
@@ -199,7 +198,7 @@ async def _judged(world: World, unit: Unit, prepared: Prepared, by: Author) -> l
         statuses = ("active", _aim(prepared))
         aimed = [kept for kept in near if kept.memory.status in statuses]
         waiting = [kept for kept in near if kept.memory.status not in statuses]
-        verdict = judge(draft, content, aimed[:NEAREST], on_topic, terms)
+        verdict = judge(draft, content, aimed, on_topic, terms)
         found.append(confirmed(draft, content, verdict, waiting, terms) if waiting else verdict)
     return found
 
@@ -290,7 +289,7 @@ async def _store(
     outdated = _touched(judged, "outdated", ids) if status == "active" else []
     for kept in outdated:
         await _restate(unit, kept, "outdated", by, superseded_by=ids[0])
-    for kept in _touched(judged, "set_aside", ids):
+    for kept in _touched(judged, "set_aside", ids) if _aim(prepared) == "active" else ():
         await _restate(unit, kept, "pending", by)
     if status == "quarantined":
         reasons.append("untrusted text: set apart until somebody with `review` accepts it")

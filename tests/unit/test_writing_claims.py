@@ -1,0 +1,110 @@
+"""Two values for one thing, said without a topic, over a real home."""
+
+import itertools
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from hindsight_ray.domain.caller import Caller
+from hindsight_ray.domain.commands import Get, Write
+from hindsight_ray.domain.memory import Status
+from hindsight_ray.domain.receipt import Receipt
+from hindsight_ray.service import get as getting
+from hindsight_ray.service.write import write
+from tests.worlds import Staged, world
+
+_LONG = 30 * 24 * 3600
+_numbers = itertools.count()
+
+
+@pytest.fixture
+async def home(tmp_path: Path) -> AsyncGenerator[Staged]:
+    async with world(tmp_path) as staged:
+        yield staged
+
+
+async def _wrote(home: Staged, caller: Caller, content: str, **fields: object) -> Receipt:
+    named = {"command_id": f"c{next(_numbers)}", "content": content, **fields}
+    return await write(home.world, caller, Write.model_validate(named))
+
+
+async def _status(home: Staged, caller: Caller, receipt: Receipt) -> Status:
+    command = Get.model_validate({"memory_id": receipt.ids[0]})
+    return (await getting.get(home.world, caller, command)).status
+
+
+@pytest.mark.covers("write.claims")
+async def test_another_value_retires_the_old_one_in_whatever_form_it_comes(home: Staged) -> None:
+    planner = await home.caller(agent="planner", lifetime_s=_LONG)
+    old = await _wrote(home, planner, "The owner of billing is Chen")
+    others = [
+        await _wrote(home, planner, f"The owner of {name} is Chen") for name in ("cart", "search")
+    ]
+    home.clock.advance(days=2)
+    new = await _wrote(home, planner, "For billing, Dana was chosen as owner")
+    assert new.result == "superseded"
+    assert await _status(home, planner, old) == "outdated"
+    assert [await _status(home, planner, one) for one in others] == ["active", "active"]
+    again = await _wrote(home, planner, "Billing has Dana as its owner")
+    assert (again.result, again.ids) == ("duplicate", new.ids)
+
+
+@pytest.mark.covers("write.claims")
+async def test_two_values_in_a_day_for_one_user_wait_without_a_topic_too(home: Staged) -> None:
+    planner = await home.caller(agent="planner", user="alice")
+    old = await _wrote(home, planner, "The port of billing is 80", source="user")
+    home.clock.advance(hours=3)
+    new = await _wrote(home, planner, "The port of billing is 81")
+    assert new.result == "pending"
+    assert await _status(home, planner, old) == "pending"
+
+
+@pytest.mark.covers("write.claims")
+async def test_the_heavier_source_keeps_its_value(home: Staged) -> None:
+    planner = await home.caller(agent="planner", user="alice", lifetime_s=_LONG)
+    said = await _wrote(home, planner, "The port of billing is 80", source="user")
+    home.clock.advance(days=2)
+    guessed = await _wrote(home, planner, "The port of billing is 81")
+    assert guessed.result == "pending"
+    assert await _status(home, planner, said) == "active"
+
+
+@pytest.mark.covers("write.claims")
+async def test_what_may_hold_beside_it_waits_and_touches_nothing(home: Staged) -> None:
+    planner = await home.caller(agent="planner", lifetime_s=_LONG)
+    old = await _wrote(home, planner, "Billing is led by Chen")
+    home.clock.advance(days=2)
+    new = await _wrote(home, planner, "Billing is led by Dana")
+    assert new.result == "pending"
+    assert old.ids[0] in new.why
+    assert await _status(home, planner, old) == "active"
+    again = await _wrote(home, planner, "The leader of billing is Chen")
+    assert (again.result, again.ids) == ("duplicate", old.ids)
+
+
+@pytest.mark.covers("write.claims")
+async def test_what_nobody_is_sure_of_sets_nothing_aside(home: Staged) -> None:
+    planner = await home.caller(agent="planner", user="alice")
+    old = await _wrote(home, planner, "The port of billing is 80")
+    doubtful = await _wrote(home, planner, "The port of billing is 81", confidence=0.3)
+    assert doubtful.result == "pending"
+    assert await _status(home, planner, old) == "active"
+
+
+@pytest.mark.covers("write.unrelated")
+async def test_what_happened_to_two_things_is_kept_of_both(home: Staged) -> None:
+    planner = await home.caller(agent="planner", lifetime_s=_LONG)
+    said = [
+        await _wrote(home, planner, content)
+        for content in (
+            "Release 41 of billing failed",
+            "Release 42 of billing failed",
+            "The author of release 41 is Dana",
+            "The author of release 42 is Chen",
+            "Dana reviewed billing",
+            "Chen reviewed billing",
+        )
+    ]
+    assert [one.result for one in said] == ["stored"] * len(said)
+    assert {await _status(home, planner, one) for one in said} == {"active"}
