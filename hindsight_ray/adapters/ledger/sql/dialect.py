@@ -129,6 +129,11 @@ def shrink(connection: Connection) -> None:
         raise Busy("`ledger` is being read by another process, so its log stays; try again")
 
 
+def server_keeps(connection: Connection) -> tuple[str, ...]:
+    """What a server still holds of rows that were deleted, and until when, as it is set up."""
+    return postgres.keeps(connection) if is_server(connection) else ()
+
+
 def _refuse_foreign(raw: sqlite3.Connection) -> None:
     """Before anything in the file is touched: a database of something else is none of ours."""
     (mark,) = raw.execute("PRAGMA application_id").fetchone()
@@ -157,6 +162,18 @@ class _Elements(GenericFunction[str]):
 @compiles(_Elements, "postgresql")
 def _elements_of_postgres(element: _Elements, compiler: SQLCompiler, **kw: Any) -> str:
     return f"json_array_elements_text(CAST({compiler.process(element.clauses, **kw)} AS JSON))"
+
+
+class Listed(GenericFunction[str]):
+    """A group's values as one text, with commas between them."""
+
+    name = "group_concat"
+    inherit_cache = True
+
+
+@compiles(Listed, "postgresql")
+def _listed_of_postgres(element: Listed, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"string_agg(CAST({compiler.process(element.clauses, **kw)} AS TEXT), ',')"
 
 
 def members(bind: BindParameter[str]) -> Select[*tuple[Any, ...]]:

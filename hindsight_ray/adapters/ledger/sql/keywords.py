@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 import numpy as np
-from sqlalchemy import Text, bindparam, delete, func, select
+from sqlalchemy import bindparam, delete, select
 from sqlalchemy.engine import Connection
-from sqlalchemy.sql.expression import cast as sql_cast
 
 from hindsight_ray.adapters.ledger.sql import dialect, filters
 from hindsight_ray.adapters.ledger.sql.ready import Ready
@@ -21,12 +20,12 @@ _KEYS_SOUGHT_MAX = 64  # more keys than this cost more to look up than all posti
 
 # One row for each term, its memories and counts as two lists in one order: made by the database
 # without this process's lock, and read at a tenth of the cost of as many rows.
-_memories, _counts = (
-    func.aggregate_strings(sql_cast(column, Text), ",")
-    for column in (postings.c.memory, postings.c["count"])
-)
 _ALL_POSTINGS = (
-    select(postings.c.term, _memories, _counts)
+    select(
+        postings.c.term,
+        dialect.Listed(postings.c.memory),
+        dialect.Listed(postings.c["count"]),
+    )
     .where(postings.c.term.in_(dialect.numbers(bindparam("numbers"))))
     .group_by(postings.c.term)
 )
