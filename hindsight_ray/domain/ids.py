@@ -12,6 +12,7 @@ from typing import Annotated, NewType
 from pydantic import AfterValidator, Strict
 
 from hindsight_ray.domain.faults import shown
+from hindsight_ray.domain.quick import Quick
 from hindsight_ray.errors import InvalidInput
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
@@ -50,14 +51,16 @@ def checked_uuid(text: str) -> str:
     return text
 
 
-# Strict, because bytes are no name, whatever they would decode to.
+# Strict, because bytes are no name, whatever they would decode to. NFC leaves ASCII as it is.
+_NAME_AT_ONCE = Quick(r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$", checked_name)
+_UUID_AT_ONCE = Quick(r"^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", checked_uuid)
 TenantId = Annotated[TenantName, Strict(), AfterValidator(checked_name)]
-AgentId = Annotated[AgentName, Strict(), AfterValidator(checked_name)]
+AgentId = Annotated[AgentName, _NAME_AT_ONCE]
 UserId = Annotated[UserName, Strict(), AfterValidator(checked_name)]
 SessionId = Annotated[SessionName, Strict(), AfterValidator(checked_name)]
 TicketId = Annotated[TicketName, Strict(), AfterValidator(checked_name)]
 CommandId = Annotated[CommandName, Strict(), AfterValidator(checked_name)]
 LabelName = Annotated[Label, Strict(), AfterValidator(checked_name)]
-RunId = Annotated[RunUuid, Strict(), AfterValidator(checked_uuid)]
-EventId = Annotated[EventUuid, Strict(), AfterValidator(checked_uuid)]
-MemoryId = Annotated[MemoryUuid, Strict(), AfterValidator(checked_uuid)]
+RunId = Annotated[RunUuid, _UUID_AT_ONCE]
+EventId = Annotated[EventUuid, _UUID_AT_ONCE]
+MemoryId = Annotated[MemoryUuid, _UUID_AT_ONCE]

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from hindsight_ray.domain.quick import Quick
 from hindsight_ray.errors import InvalidInput, InvalidVector
 
 CONTENT_CHARACTERS_MAX = 200
@@ -66,8 +67,11 @@ def cut_text(text: str, limit: int) -> tuple[str, bool]:
 
 def checked_time(moment: datetime) -> datetime:
     """Return `moment` in UTC; `InvalidInput` if it has no time zone or UTC has no such year."""
-    if moment.tzinfo is None or moment.utcoffset() is None:
+    away = moment.utcoffset()
+    if away is None:
         raise InvalidInput(f"`time` {moment.isoformat()} has no time zone", field="time")
+    if not away:
+        return moment.replace(tzinfo=UTC, fold=0)
     try:
         return moment.astimezone(UTC)
     except OverflowError:
@@ -117,11 +121,22 @@ def _query(text: str) -> str:
     return checked_text(text, name="query", limit=QUERY_CHARACTERS_MAX)
 
 
+# Characters that stay as they are beside any others of them, and are no controls: ASCII, letters
+# and marks of Europe, Chinese and Japanese with their punctuation. Others are looked at in Python.
+_LETTERS = "!-~\u00a1-\u00ac\u00ae-\u02ff\u4e00-\u9fff\u3041-\u3096\u30a1-\u30fa\uff01-\uff5e"
+_MORE = " \t\n\r\u2010-\u2027\u3001-\u3029\u30fb-\u30fe"
+_PLAIN = f"^[{_LETTERS}{_MORE}]*$"
+_PLAIN_AND_SOME = f"^[{_LETTERS}][{_LETTERS}{_MORE}]*$"
+
 Moment = Annotated[datetime, BeforeValidator(_aware), AfterValidator(checked_time)]
 Text = Annotated[str, Field(strict=True)]  # bytes are no text, whatever they would decode to
-Summary = Annotated[Text, AfterValidator(_summary)]  # up to 1,000 characters, may be empty
+Summary = Annotated[
+    str, Quick(_PLAIN, _summary, SUMMARY_CHARACTERS_MAX)
+]  # up to 1,000 characters, may be empty
 Content = Annotated[Text, AfterValidator(_content)]  # 1 to 200 characters: one memory
 Line = Annotated[Text, AfterValidator(_line)]  # 1 to 1,000 characters: a goal, a step, a reason
-Short = Annotated[Text, AfterValidator(_short)]  # 1 to 200 characters: a tool's or task's name
+Short = Annotated[
+    str, Quick(_PLAIN_AND_SOME, _short, CONTENT_CHARACTERS_MAX)
+]  # 1 to 200 characters: a tool's or task's name
 LongText = Annotated[Text, AfterValidator(_long)]  # 1 to 20,000 characters: a draft, to be split
 Query = Annotated[Text, AfterValidator(_query)]  # 1 to 2,000 characters
