@@ -16,9 +16,9 @@ from hindsight_ray.errors import InvalidInput
 
 pytestmark = pytest.mark.covers("G9.texts")
 
-_QUICK = {"agent": AgentId, "event": EventId, "run": RunId, "memory": MemoryId, "summary": Summary,
+_QUICK: dict[str, Any] = {"agent": AgentId, "event": EventId, "run": RunId, "memory": MemoryId, "summary": Summary,
           "short": Short}  # fmt: skip
-_TEXTS = {"summary": Summary, "short": Short}
+_TEXTS: dict[str, Any] = {"summary": Summary, "short": Short}
 
 
 def _check(kind: Any) -> Quick:
