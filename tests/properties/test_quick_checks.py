@@ -16,8 +16,10 @@ from hindsight_ray.errors import InvalidInput
 
 pytestmark = pytest.mark.covers("G9.texts")
 
-_QUICK: dict[str, Any] = {"agent": AgentId, "event": EventId, "run": RunId, "memory": MemoryId, "summary": Summary,
-          "short": Short}  # fmt: skip
+_QUICK: dict[str, Any] = {
+    "agent": AgentId, "event": EventId, "run": RunId, "memory": MemoryId, "summary": Summary,
+    "short": Short,
+}  # fmt: skip
 _TEXTS: dict[str, Any] = {"summary": Summary, "short": Short}
 
 
