@@ -221,6 +221,9 @@ REQUIREMENTS: dict[str, Requirement] = {
     "erase.others": _R("what others said, and other tenants, stay as they are", _ERASE),
     "erase.audit": _R("the audit keeps ids and stays whole", _ERASE),
     "erase.rights": _R("only who administers the tenant erases", _ERASE),
+    "erase.servers": _R(
+        "on servers every interface is asked; the proof says what they still hold, how long", _ERASE
+    ),
     "erase.restore": _R("a restored backup is erased again when it is opened", _ERASE),
     # Attribution
     "credit.exact": _R("Shapley, Banzhaf and Owen values equal two other implementations", _CREDIT),

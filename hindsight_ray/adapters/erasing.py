@@ -1,17 +1,13 @@
-"""Erasing over the SQL ledger of a home: its list beside the home, and the search of every byte.
-
-The list lies beside the home's folder and not in it, so that a copy of the folder, put back later,
-meets the erasures that it has not seen.
-"""
+"""Erasing over the SQL ledger of a home: what a ledger can say of a user, and the search for it."""
 
 import asyncio
 import json
-import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from hindsight_ray.adapters import erasure_lists
 from hindsight_ray.adapters.ledger.sql import SqlLedger, SqlUnit, erasing
 from hindsight_ray.domain.erasure import Erasure, Remains
 from hindsight_ray.domain.memory import Memory
@@ -20,15 +16,7 @@ from hindsight_ray.ports import Unit, Wiped
 
 _CHUNK = 1 << 24
 _HEAD = 8  # bytes of a text by which places are found that may hold it
-_STATED_FILES = (
-    "blocks that the file system has freed: until it writes over them",
-    "backups: as long as they are kept; what is restored is erased again when it is opened",
-)
-_STATED_SERVER = (
-    "the server's freed row versions: until its vacuum has run",
-    "its write-ahead log: until the segments are recycled or archived ones deleted",
-    "its backups: as long as they are kept; what is restored is erased again when it is opened",
-)
+_FREED_BLOCKS = "blocks that the file system has freed: until it writes over them"
 
 
 class SqlErasing:
@@ -37,7 +25,6 @@ class SqlErasing:
     def __init__(self, ledger: SqlLedger, home: Path) -> None:
         self._ledger = ledger
         self._home = home
-        self._list = erasure_list(home)
 
     async def named(self, unit: Unit, tenant: str, user: str) -> Sequence[str]:
         return await _sql(unit).work.do(erasing.named, tenant, user)
@@ -54,20 +41,22 @@ class SqlErasing:
         return await _sql(unit).work.do(erasing.carried_out, ids)
 
     async def note(self, erasure: Erasure) -> None:
-        await asyncio.to_thread(_append, self._list, erasure.model_dump_json() + "\n")
+        memory = await self._ledger.identity()
+        await asyncio.to_thread(erasure_lists.note, self._home, memory, erasure)
 
     async def listed(self) -> Sequence[Erasure]:
-        return await asyncio.to_thread(_listed, self._list)
+        memory = await self._ledger.identity()
+        return await asyncio.to_thread(erasure_lists.listed, self._home, memory)
 
     async def remains(self, texts: Collection[str]) -> Remains:
         needles = sorted({form for text in texts for form in _forms(text)})
         if not self._ledger.in_file:
-            held = await self._held(texts)
             return Remains(
                 where="server", files=(), bytes_searched=0, texts=len(texts),
-                held_elsewhere=held, stated=_STATED_SERVER,
+                held_elsewhere=await self._held(texts),
+                stated=(*await self._ledger.server_keeps(), self._copies()),
             )  # fmt: skip
-        stated = _STATED_FILES
+        stated = (_FREED_BLOCKS, self._copies())
         try:
             await self._ledger.shrink()
         except Busy:
@@ -95,6 +84,13 @@ class SqlErasing:
             stated=stated,
         )
 
+    def _copies(self) -> str:
+        place = erasure_lists.erasure_list(self._home)
+        return (
+            "copies and backups of the home: as long as they are kept; one that is put back is"
+            f" erased again when it is opened, as long as it finds the list {place}"
+        )
+
     async def _held(self, texts: Collection[str]) -> tuple[str, ...]:
         """Tables with rows that say one of these, in either form."""
         found: set[str] = set()
@@ -104,11 +100,6 @@ class SqlErasing:
                     said = form.decode("utf-8")
                     found |= set(await _sql(unit).work.do(erasing.holders, said))
         return tuple(sorted(found))
-
-
-def erasure_list(home: Path) -> Path:
-    """Where the erasures of a home are listed: beside its folder."""
-    return home.parent / f"{home.name}.erasures"
 
 
 def _sql(unit: Unit) -> SqlUnit:
@@ -122,22 +113,6 @@ def _forms(text: str) -> tuple[bytes, ...]:
     plain = text.encode("utf-8")
     inner = json.dumps(text, ensure_ascii=False)[1:-1].encode("utf-8")
     return (plain,) if inner == plain else (plain, inner)
-
-
-def _append(file: Path, line: str) -> None:
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    try:
-        os.write(descriptor, line.encode("utf-8"))
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _listed(file: Path) -> list[Erasure]:
-    if not file.is_file():
-        return []
-    lines = file.read_text(encoding="utf-8").splitlines()
-    return [Erasure.model_validate_json(line) for line in lines if line.strip()]
 
 
 def _searched(

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from hindsight_ray.adapters.erasure_lists import copied_lists
 from hindsight_ray.adapters.home import Home
 from hindsight_ray.adapters.policy.audit_key import AUDIT_KEYS
 from hindsight_ray.adapters.policy.tickets import OPERATOR_KEYS
@@ -30,6 +31,7 @@ async def backup(home: Path, folder: Path) -> Mapping[str, int]:
     finally:
         await ledger.close()
     await asyncio.to_thread(_copy_keys, home, draft / _HOME)
+    await asyncio.to_thread(copied_lists, home, draft / _HOME, beside=home)
     keep_settings(draft / _HOME, load_settings(home))
     draft.replace(folder)
     return rows
@@ -45,6 +47,7 @@ async def restore(folder: Path, home: Path, given: Mapping[str, object]) -> Mapp
     held = Home.embedded(home)
     try:
         await asyncio.to_thread(_copy_keys, folder / _HOME, home)
+        await asyncio.to_thread(copied_lists, folder / _HOME, home, beside=folder)
         settings = load_settings(folder / _HOME, given)
         keep_settings(home, settings)
         ledger = await ledger_of(home, settings)

@@ -19,14 +19,15 @@ class Erasure(Value):
 class Remains(Value):
     """What was searched for the erased texts afterwards, and where any was found.
 
-    `found` are places that nothing accounts for: a file's free pages, a log. `held_elsewhere` are
-    tables in which a record of somebody else's says the same words. `stated` is what this search
-    could not look into, and for how long it may hold something.
+    `found` are places that nothing accounts for: free pages, a log, an object of the memory store.
+    `held_elsewhere` are tables in which a record of somebody else's says the same words. `stated`
+    is what this search could not look into, and for how long it may hold something.
     """
 
     where: Literal["files", "server"]
     files: tuple[str, ...]
     bytes_searched: int
+    objects: int = 0  # of a memory store apart that were looked at
     texts: int  # searched for: whatever the user's records said, of at least 8 bytes
     found: tuple[str, ...] = ()
     held_elsewhere: tuple[str, ...] = ()

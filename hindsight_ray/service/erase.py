@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from hindsight_ray.core.digest import derived_uuid
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import Erase
-from hindsight_ray.domain.erasure import Erased, Erasure
+from hindsight_ray.domain.erasure import Erased, Erasure, Remains
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.scope import GLOBAL, user_scope
@@ -20,7 +20,7 @@ from hindsight_ray.service import commit
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.commit import Author
 from hindsight_ray.service.noted import note_done
-from hindsight_ray.service.settle import changing
+from hindsight_ray.service.settle import changing, finish, sweep
 from hindsight_ray.service.world import World
 
 _ALL_GONE = (0, 2**62)  # no revision's text stays
@@ -64,7 +64,7 @@ async def erase(world: World, caller: Caller, command: Erase) -> Erased:
             name=user_scope(command.user),
         )  # fmt: skip
     _forget_waiting(world, erasure)
-    remains = await erasing.remains(done.wiped.texts)
+    remains = await _with_store(world, caller.tenant, done, await erasing.remains(done.wiped.texts))
     return Erased(
         erasure=erasure,
         memories=tuple(done.memories),
@@ -72,6 +72,32 @@ async def erase(world: World, caller: Caller, command: Erase) -> Erased:
         rederived=tuple(done.rederived),
         rows=dict(done.wiped.rows),
         remains=remains,
+    )
+
+
+async def _with_store(world: World, tenant: str, done: _Done, remains: Remains) -> Remains:
+    """What a memory store apart still holds of them, once it has been told and has been swept."""
+    if world.store.shares_ledger:
+        return remains
+    try:
+        await finish(world)
+        await sweep(world, tenant)
+        async with world.ledger.reading() as unit:
+            place = await unit.intents.place(tenant)
+            now = await unit.memories.current(tenant, done.rederived)
+        held = () if place is None else await world.store.held(place)
+    except Unavailable as error:
+        late = f"the memory store, which was not asked ({error.message}): erase again when it is up"
+        return remains.model_copy(update={"stated": (*remains.stated, late)})
+    wrong = [ref for ref in held if ref.id in {*done.memories, *done.retracted}]
+    wrong += [ref for ref in held if ref.id in now and ref.revision != now[ref.id].revision]
+    stated = "the memory store's freed segments: until it compacts them; they hold vectors, no text"
+    return remains.model_copy(
+        update={
+            "objects": len(held),
+            "found": (*remains.found, *(f"memory store: {ref.id}" for ref in wrong)),
+            "stated": (*remains.stated, stated),
+        }
     )
 
 

@@ -22,6 +22,7 @@ from hindsight_ray.adapters.ledger.sql.schema import (
     events,
     facts,
     failed_reviews,
+    intents,
     memories,
     memory_revisions,
     memory_sources,
@@ -165,6 +166,8 @@ def _wipe_memories(
         connection.execute(
             update(memory_revisions).where(*which), {"record": None, "why": "erased"}
         )
+        # The vector that a store apart would be given back, if it refused what came after.
+        connection.execute(update(intents).where(intents.c.memory == number), {"previous": None})
         if first == 0:  # its routes went when it was forgotten
             connection.execute(
                 update(memories).where(memories.c.number == number),

@@ -1,6 +1,7 @@
 """The ledger over one SQL database: opening it, and its units of work."""
 
 import asyncio
+import secrets
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -32,6 +33,7 @@ from hindsight_ray.errors import HomeInvalid
 
 READERS = 8  # connections of one process that read; one more writes
 WRITER = "home"  # of the audit, where a process has no name of its own
+_IDENTITY = "memory"  # among the facts
 
 
 class SqlUnit:
@@ -150,6 +152,16 @@ class SqlLedger:
     async def copy_out(self, folder: Path) -> dict[str, int]:
         """Write one snapshot of everything to files in `folder`; how many rows of each kind."""
         async with self._unit(self._readers, write=False) as unit:
+    async def identity(self) -> str:
+        """What this memory is called, in every copy of it: made with its tables."""
+        async with self._unit(self._readers, write=False) as unit:
+            return await unit.work.do(_identity)
+
+    async def server_keeps(self) -> tuple[str, ...]:
+        """What a server still holds of rows that were deleted, and until when, as it is set up."""
+        async with self._unit(self._readers, write=False) as unit:
+            return await unit.work.do(dialect.server_keeps)
+
             return await unit.work.do(copying.copy_out, folder)
 
     async def copy_in(self, folder: Path) -> dict[str, int]:
@@ -244,3 +256,15 @@ def _make(connection: Connection) -> None:
     metadata.create_all(connection)
     dialect.mark_ours(connection)
     connection.execute(facts.insert().values(name="schema", value=str(SCHEMA_VERSION)))
+        _name_it(connection)
+    _name_it(connection)
+
+
+def _name_it(connection: Connection) -> None:
+    named = {"name": _IDENTITY, "value": secrets.token_hex(16)}
+    connection.execute(dialect.upsert(facts).on_conflict_do_nothing(), named)
+
+
+def _identity(connection: Connection) -> str:
+    found = connection.execute(select(facts.c.value).where(facts.c.name == _IDENTITY))
+    return found.scalar_one()

@@ -108,6 +108,41 @@ def postgres_engine(server: Server, *, lock_wait_s: float) -> Engine:
     return engine
 
 
+_KEEPS = """
+SELECT current_setting('autovacuum'), current_setting('autovacuum_naptime'),
+       current_setting('checkpoint_timeout'), current_setting('max_wal_size'),
+       current_setting('wal_keep_size'), current_setting('archive_mode'),
+       (SELECT count(*) FROM pg_replication_slots),
+       pg_current_wal_lsn()::text
+"""
+
+
+def keeps(connection: Connection) -> tuple[str, ...]:
+    """Where the server holds what was deleted until now, and for how long, by its own settings."""
+    row = connection.exec_driver_sql(_KEEPS).one()
+    vacuum, every, checkpoint, size, kept, archive, slots, until = (str(one) for one in row)
+    after = (
+        f"its autovacuum, which looks every {every}, has cleared their pages and later rows have"
+        " been written over them (`VACUUM FULL` does so at once)"
+    )
+    if vacuum == "off":
+        after = "somebody has run `VACUUM FULL`: its autovacuum is off"
+    recycled = (
+        "until those segments are recycled, after the next checkpoints (every"
+        f" {checkpoint} at the latest; max_wal_size {size}, wal_keep_size {kept}, {slots}"
+        " replication slots that may hold them longer)"
+    )
+    archived = "none are archived"
+    if archive != "off":
+        archived = f"archive_mode is {archive}: archived ones, as long as the archive keeps them"
+    return (
+        f"the server's freed row versions: until {after}",
+        f"its write-ahead log up to {until}: {recycled}; {archived}",
+        "standbys: as long as the server itself, as far as they have followed",
+        "its backups and dumps: as long as they are kept; one put back is erased again on opening",
+    )
+
+
 def broken(connection: Connection) -> bool:
     """Whether a statement has failed and PostgreSQL would answer a COMMIT by rolling back."""
     return _raw(connection).info.transaction_status == TransactionStatus.INERROR
