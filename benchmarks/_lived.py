@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from benchmarks._frames import PLAIN, Vocabulary
+from benchmarks._mistaken import Judge
 from benchmarks._year import YEAR, Saying, letters_apart, sayings
+from hindsight_ray.adapters.models.gateway import LiteLLMChat
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import Search, Write
 from hindsight_ray.domain.ids import CommandName
@@ -103,15 +105,21 @@ async def lived(
     agents: int,
     seed: int = 7,
     spoken: Vocabulary = PLAIN,
+    judge: Judge | None = None,
 ) -> Lived:
     """Write the year's sayings in order, searching now and then, with upkeep once a month."""
     settings = Settings(archived_kept_days=_ARCHIVE_DAYS)
-    async with world(folder, embedder=embedder, settings=settings) as home:
+    if judge is not None:
+        settings = judge.settings(settings)
+    chat = None if judge is None else LiteLLMChat(settings)
+    async with world(folder, embedder=embedder, settings=settings, chat=chat) as home:
         year = _Year(home, Lived(writes=writes))
         step = YEAR / writes
         upkeep_at = home.clock.now() + _MONTH
         for number, saying in enumerate(sayings(writes, agents, seed, spoken)):
             home.clock.advance(seconds=step.total_seconds())
+            if judge is not None:
+                judge.learn(saying)
             await _say(year, saying, number)
             if home.clock.now() >= upkeep_at:
                 upkeep_at += _MONTH
@@ -147,14 +155,9 @@ async def _say(year: _Year, saying: Saying, number: int) -> None:
 
 async def _counted(year: _Year, saying: Saying, receipt: Receipt, there: bool) -> None:
     seen = year.lived
+    _count_asked(year, saying, receipt)
     seen.results[saying.kind, receipt.result] += 1
     seen.pending += receipt.result == "pending"
-    name = saying.label.partition("/")[0]
-    if saying.against is not None:
-        year.changed.add(name)
-    if saying.kind != "noise" and receipt.result == "pending" and name not in year.changed:
-        seen.asked_in_vain += 1
-        seen.show("asked in vain", f"{saying.content!r}: {receipt.why}")
     if receipt.result in ("duplicate", "merged"):
         seen.merges += 1
         kept = receipt.ids[0]
@@ -176,6 +179,16 @@ async def _counted(year: _Year, saying: Saying, receipt: Receipt, there: bool) -
         if receipt.result in _NEW:
             seen.stored_again[saying.kind] += 1
             seen.show(f"{saying.kind} stored", f"{saying.content!r}: {receipt.why}")
+
+
+def _count_asked(year: _Year, saying: Saying, receipt: Receipt) -> None:
+    """What waits for a person though its fact never had another value."""
+    name = saying.label.partition("/")[0]
+    if saying.against is not None:
+        year.changed.add(name)
+    if saying.kind != "noise" and receipt.result == "pending" and name not in year.changed:
+        year.lived.asked_in_vain += 1
+        year.lived.show("asked in vain", f"{saying.content!r}: {receipt.why}")
 
 
 async def _contradicted(year: _Year, saying: Saying, before: set[str]) -> None:

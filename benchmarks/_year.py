@@ -68,6 +68,9 @@ class Saying:
     topic: str | None
     confidence: float
     label: str  # of the fact at this value
+    about: tuple[str, str] = ("", "")  # subject and attribute; of noise nothing
+    value: str = ""
+    alone: bool = False  # whether only one value holds at a time
     against: str | None = None  # the label that it contradicts
 
 
@@ -135,7 +138,19 @@ def _said(drawn: random.Random, number: int, kind: Kind, holder: _Holder, by: _B
         forms = len(fact.said_as.forms) if kind == "plain" and by.spoken.reworded else 1
         content = fact.text(drawn.randrange(forms))
     confidence = drawn.uniform(0.7, 1.0)
-    return Saying(kind, agent, user, content, fact.topic, confidence, fact.label, against)
+    return Saying(
+        kind,
+        agent,
+        user,
+        content,
+        fact.topic,
+        confidence,
+        fact.label,
+        about=(fact.subject, fact.attribute),
+        value=fact.value,
+        alone=not fact.said_as.beside and fact.attribute != "deploy",
+        against=against,
+    )
 
 
 def _known(drawn: random.Random, kind: Kind, holder: _Holder) -> Fact | None:

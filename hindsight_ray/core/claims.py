@@ -223,13 +223,13 @@ _PLACE_STEMS = frozenset(stem(word) for word in _PLACES)
 
 def _one_slot(new: str, kept: str) -> Clash | None:
     """Two statements in the same words but for one value of a closed kind."""
-    mine, theirs = tokens(_plain(new)), tokens(_plain(kept))
+    mine, theirs = _words(new), _words(kept)
     start = _common(mine, theirs)
     end = _common(mine[start:][::-1], theirs[start:][::-1])
     a, b = mine[start : len(mine) - end], theirs[start : len(theirs) - end]
     if not (0 < len(a) <= 2 and 0 < len(b) <= 2) or start + end < 2:
         return None
-    before, after = mine[:start], mine[len(mine) - end :] if end else []
+    before, after = mine[:start], mine[len(mine) - end :]
     rest = {word.casefold() for word in (*before, *after)}
     if rest & _UNSURE or _tells_the_past([*before, "\0", *after]):
         return None
@@ -265,7 +265,7 @@ class _Measured:
 
 @lru_cache(maxsize=4_096)
 def _measured(text: str) -> _Measured | None:
-    words = tokens(_plain(text))
+    words = _words(text)
     folded = {word.casefold() for word in words}
     if folded & _UNSURE or _tells_the_past(words):
         return None
@@ -337,6 +337,11 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
             break
         count += 1
     return count
+
+
+@lru_cache(maxsize=4_096)
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(tokens(_plain(text)))
 
 
 def _plain(text: str) -> str:

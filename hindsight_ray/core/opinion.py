@@ -6,11 +6,13 @@ common; one that says "same" is overruled by other numbers, names, conditions or
 unrelated statements never retire each other, and a careless judge loses nothing.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from hindsight_ray.core.conflict import Reading, read, same_particulars
+from hindsight_ray.core.kinds import number_of
 from hindsight_ray.domain.memory import Memory
 
 Relation = Literal["same", "contradicts", "different"]
@@ -68,9 +70,14 @@ def believed(opinion: Opinion, new: Reading, kept: Memory) -> Relation:
 
 
 def _named(part: str, new: Reading, old: Reading, kept: Memory) -> bool:
-    """Whether the part stands in the kept statement, says something, and the two have a subject."""
+    """Whether the part stands in the kept statement, says something, and what is left of that
+    speaks of what the new one speaks of: a subject in common, and no other number or name."""
     quoted = " ".join(part.casefold().split()).strip(" .\"'“”")
     told = " ".join(kept.content.casefold().split())
-    return bool(quoted and quoted in told and read(quoted).stems) and bool(
-        set(new.stems) & set(old.stems)
-    )
+    if not (quoted and quoted in told and read(quoted).stems):
+        return False
+    contradicted = Counter(read(quoted).words)
+    left = list((Counter(old.words) - contradicted).elements())
+    said = {*new.words, *new.numbers}
+    particular = [number_of(word) or word for word in left if number_of(word) or word in old.names]
+    return said.issuperset(particular) and bool(set(new.stems) & set(old.stems))

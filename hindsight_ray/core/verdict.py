@@ -118,7 +118,9 @@ def _among_near(
         if like == "opposite":
             verdict = _opposed(draft, new, kept.memory, verdict, terms, equal=equal)
         elif found := _clash(draft, content, kept.memory):
-            verdict = _clashing(draft, kept.memory, verdict, terms, certain=found.certain)
+            verdict = _clashing(draft, Pair(content, kept.memory), verdict, terms, found)
+            if verdict.duplicate_of is not None or verdict.merged is not None:
+                return verdict
         elif kept.similarity >= terms.space.merge_at and place < _JUDGED:
             verdict = _by_judge(draft, Pair(content, kept.memory), like, verdict, terms)
             if verdict.duplicate_of is not None or verdict.merged is not None:
@@ -178,17 +180,20 @@ def _clash(draft: Draft, content: str, kept: Memory) -> Clash | None:
     return clash(content, kept.content)
 
 
-def _clashing(
-    draft: Draft, kept: Memory, verdict: Verdict, terms: Terms, *, certain: bool
-) -> Verdict:
-    """Another value for one thing. Where the form only suggests that one excludes the other, the
-    new one waits for a person and the kept one stays as it is."""
-    if not certain:
-        why = f"{kept.id} may give the same thing another value"
-        return replace(verdict, pending=True, outdated=(), why=why)
-    ruling = _on_one_thing(draft, kept, terms)
-    why = f"{kept.id} gives the same thing another value, and {ruling.why}"
-    return _contrary(draft, kept, verdict, ruling, why)
+def _clashing(draft: Draft, pair: Pair, verdict: Verdict, terms: Terms, found: Clash) -> Verdict:
+    """Another value for one thing. Where the form only suggests that one excludes the other, a
+    judge decides; without one the new statement waits for a person and the kept one stays."""
+    kept = pair.kept
+    if found.certain:
+        ruling = _on_one_thing(draft, kept, terms)
+        why = f"{kept.id} gives the same thing another value, and {ruling.why}"
+        return _contrary(draft, kept, verdict, ruling, why)
+    opinion = terms.opinions.of(pair.new, kept)
+    if opinion is not None and not opinion.failed:
+        return _by_judge(draft, pair, "different", verdict, terms)
+    asks = verdict.asks if opinion is not None else (*verdict.asks, pair)
+    why = f"{kept.id} may give the same thing another value"
+    return replace(verdict, pending=True, outdated=(), why=why, asks=asks)
 
 
 def _on_one_thing(draft: Draft, kept: Memory, terms: Terms) -> Ruling:

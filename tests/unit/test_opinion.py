@@ -52,6 +52,41 @@ def test_a_judge_is_asked_where_rules_are_not_sure_and_nowhere_else() -> None:
     assert not verdict(KEPT, memory(), None).asks
 
 
+@pytest.mark.covers("write.unrelated")
+@pytest.mark.parametrize(
+    ("new", "kept", "part"),
+    [
+        ("The portal 13 is hosted in Oslo", "The portal 12 is hosted in Lima", "Lima"),
+        ("The lead Dana sits in Oslo", "The lead Chen sits in Lima", "Lima"),
+        ("The five queues are in Oslo", "The three queues are in Lima", "Lima"),
+        ("仓库系统1号在周一备份", "订单队列66号在周五备份", "周五"),
+    ],
+)
+def test_no_judge_retires_what_is_about_another_number_or_name(
+    new: str, kept: str, part: str
+) -> None:
+    reached = verdict(new, memory(kept), Opinion("contradicts", part))
+    assert (reached.outdated, reached.set_aside, reached.pending) == ((), (), False)
+
+
+@pytest.mark.covers("write.claims")
+@pytest.mark.parametrize(
+    ("relation", "part", "pending", "outdated"),
+    [("contradicts", "Chen", False, 1), ("different", "", False, 0), ("failed", "", True, 0)],
+)
+def test_a_judge_decides_what_a_form_only_suggests(
+    relation: str, part: str, pending: bool, outdated: int
+) -> None:
+    kept = memory("Billing is led by Chen")
+    assert verdict("Billing is led by Dana", kept, None).asks == (
+        Pair("Billing is led by Dana", kept),
+    )
+    said = Opinion("different", failed="down") if relation == "failed" else None
+    said = said or Opinion("contradicts" if part else "different", part)
+    reached = verdict("Billing is led by Dana", kept, said)
+    assert (reached.pending, len(reached.outdated)) == (pending, outdated)
+
+
 @pytest.mark.covers("write.judged")
 def test_the_same_in_other_words_is_a_duplicate_and_a_fuller_wording_is_taken_over() -> None:
     brief = verdict("Deployments happen Friday afternoon", memory(), SAME)
