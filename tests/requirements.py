@@ -40,6 +40,7 @@ _UPKEEP = "hindsight_ray/service/maintain.py"
 _KNOWLEDGE = "hindsight_ray/service/knowledge.py"
 _SPACE = "hindsight_ray/service/reembed.py"
 _REPORT = "hindsight_ray/core/report"
+_SERIES = "hindsight_ray/adapters/ledger/sql/series.py"
 _LEDGER = "hindsight_ray/adapters/ledger/sql/connection.py"
 
 REQUIREMENTS: dict[str, Requirement] = {
@@ -119,6 +120,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "G9.texts": _R("texts, names, times and vectors are checked where they enter", "G9"),
     "G9.quota": _R("a scope takes no more memories than its limit", "G9"),
     # From work to memory
+    "record.gaps": _R("missing numbers are found at the cost of what is new", _SERIES),
     "record.order": _R("a trajectory holds each agent's events in order", _WORK),
     "record.flush": _R("`flush` returns when all events so far are durable", _WORK),
     "record.conflict": _R("an event id or number with other content is refused", _WORK),

@@ -268,6 +268,7 @@ class Work:
         self._open = True
         self.changed_memories = False  # if so, what it sees of them is nobody else's yet
         self.changed_policy = False  # likewise
+        self._kept: list[Callable[[], None]] = []
         self._last: list[Any] = []
         self._say: Callable[[Connection, list[Any]], None] | None = None
 
@@ -288,6 +289,13 @@ class Work:
         if self._open and self._lane.at_hand(self._write):
             return self._lane.within(self._write, job, *args, **kwargs)
         return await self.do(job, *args, **kwargs)
+
+    def once_kept(self, learn: Callable[[], None]) -> None:
+        """Have this called once what the transaction sees is everybody's: a reader's is already."""
+        if self._write:
+            self._kept.append(learn)
+        else:
+            learn()
 
     def say_last(self, row: Any, say: Callable[[Connection, list[Any]], None]) -> None:
         """Have `row` written at the end of the transaction, together with all that were given."""
@@ -327,6 +335,8 @@ class Work:
     async def commit(self) -> None:
         self._open = False
         await asyncio.wrap_future(self._lane.submit(self._end_well))
+        for learn in self._kept:
+            learn()
 
     def _end_well(self) -> None:
         if self._last:

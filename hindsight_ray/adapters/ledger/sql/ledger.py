@@ -27,6 +27,7 @@ from hindsight_ray.adapters.ledger.sql.privacy import SqlPrivacy
 from hindsight_ray.adapters.ledger.sql.rows import KnownRows
 from hindsight_ray.adapters.ledger.sql.runs import SqlRuns
 from hindsight_ray.adapters.ledger.sql.schema import SCHEMA_OLDEST, SCHEMA_VERSION, facts, metadata
+from hindsight_ray.adapters.ledger.sql.series import KnownSeries
 from hindsight_ray.adapters.ledger.sql.stats import SqlStats
 from hindsight_ray.adapters.ledger.sql.upkeep import SqlUpkeep
 from hindsight_ray.errors import HomeInvalid
@@ -44,6 +45,7 @@ class SqlUnit:
         work: Work,
         known_keys: KnownKeys,
         known_rows: KnownRows,
+        known_series: KnownSeries,
         chains: Chains,
         *,
         store_apart: bool = False,
@@ -51,7 +53,7 @@ class SqlUnit:
         opened: list[int] = []
         self.work = work
         self.known_rows = known_rows
-        self.runs: ports.RunLog = SqlRuns(work)
+        self.runs: ports.RunLog = SqlRuns(work, known_series)
         self.outcomes: ports.OutcomeLog = SqlOutcomes(work)
         self.credits: ports.CreditLog = SqlCredits(work)
         self.reviews: ports.ReviewLog = SqlReviews(work)
@@ -98,6 +100,7 @@ class SqlLedger:
         self._readers = Lanes(engine, size=readers, wait_s=lock_wait_s, name="ledger reader")
         self._writer = Lanes(engine, size=1, wait_s=lock_wait_s, name="ledger writer")
         self._known_keys = KnownKeys()
+        self._known_series = KnownSeries()
         self._known_rows = KnownRows(vectors=not store_apart)
         self._store_apart = store_apart
         self._in_file = isinstance(where, Path)
@@ -190,6 +193,7 @@ class SqlLedger:
                 work,
                 self._known_keys,
                 self._known_rows,
+                self._known_series,
                 self._chains,
                 store_apart=self._store_apart,
             )

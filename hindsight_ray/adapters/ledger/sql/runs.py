@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import sha256
 
 from sqlalchemy import and_, bindparam, func, or_, select, update
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError
 
-from hindsight_ray.adapters.ledger.sql import dialect
+from hindsight_ray.adapters.ledger.sql import dialect, series
 from hindsight_ray.adapters.ledger.sql.connection import Work
+from hindsight_ray.adapters.ledger.sql.ready import Ready
 from hindsight_ray.adapters.ledger.sql.schema import (
     annotations,
     events,
@@ -19,6 +21,7 @@ from hindsight_ray.adapters.ledger.sql.schema import (
     run_entries,
     runs,
 )
+from hindsight_ray.adapters.ledger.sql.series import KnownSeries
 from hindsight_ray.domain.event import Event, MemoryRef, SequenceGap
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.rows import Offered
@@ -27,35 +30,18 @@ from hindsight_ray.errors import EventConflict, NotFound
 from hindsight_ray.ports import Appended
 
 _EVENT_COLUMNS = ("run", "agent", "incarnation", "seq", "tenant", "event_id", "at", "record")
+_RUNS_PARSED = 1_024
 
 _RUN = and_(runs.c.tenant == bindparam("tenant"), runs.c.run_id == bindparam("run_id"))
-_GET = select(runs.c.record).where(_RUN)
-_NUMBER = select(runs.c.number).where(_RUN)
-_EVENTS = (
+_GET = Ready(select(runs.c.number, runs.c.record).where(_RUN))
+_EVENTS = Ready(
     select(events.c.record)
     .join(runs, runs.c.number == events.c.run)
     .where(_RUN)
     .order_by(events.c.at, events.c.agent, events.c.incarnation, events.c.seq)
 )
-_COUNT = (
+_COUNT = Ready(
     select(func.count()).select_from(events.join(runs, runs.c.number == events.c.run)).where(_RUN)
-)
-_SERIES = (
-    select(events.c.agent, events.c.incarnation, func.count(), func.max(events.c.seq))
-    .join(runs, runs.c.number == events.c.run)
-    .where(_RUN)
-    .group_by(events.c.agent, events.c.incarnation)
-    .order_by(events.c.agent, events.c.incarnation)
-)
-_NUMBERS = (
-    select(events.c.seq)
-    .join(runs, runs.c.number == events.c.run)
-    .where(
-        _RUN,
-        events.c.agent == bindparam("agent"),
-        events.c.incarnation == bindparam("incarnation"),
-    )
-    .order_by(events.c.seq)
 )
 _KNOWN_IDS = select(events.c.event_id, events.c.record).where(
     events.c.tenant == bindparam("tenant"),
@@ -69,17 +55,24 @@ _KNOWN_PLACES = select(events.c.seq).where(
 )
 
 
+# A run's record is read with every batch of its events, and in a large team it is long.
+@lru_cache(maxsize=_RUNS_PARSED)
+def _run(record: str) -> Run:
+    return Run.model_validate_json(record)
+
+
 class SqlRuns:
     """`RunLog` over SQL."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, known: KnownSeries) -> None:
         self._work = work
+        self._known = known
 
     async def create(self, run: Run) -> None:
         await self._work.do(_create, run)
 
     async def get(self, tenant: str, run_id: str) -> Run | None:
-        return await self._work.do(_get, tenant, run_id)
+        return await self._work.brief(_get, tenant, run_id)
 
     async def replace(self, run: Run) -> None:
         await self._work.do(_replace, run)
@@ -96,24 +89,37 @@ class SqlRuns:
         return await self._work.do(_events, tenant, run_id)
 
     async def event_count(self, tenant: str, run_id: str) -> int:
-        return await self._work.do(_event_count, tenant, run_id)
+        return await self._work.brief(_event_count, tenant, run_id)
 
     async def gaps(
         self, tenant: str, run_id: str, *, agent: str | None = None
     ) -> Sequence[SequenceGap]:
-        return await self._work.do(_gaps, tenant, run_id, agent)
+        number = await self._work.brief(_number, tenant, run_id)
+        if number is None:
+            return ()
+        agents = [agent] if agent else await self._work.do(series.agents_of, number)
+        found: list[SequenceGap] = []
+        for one in agents:
+            found += await self._gaps(number, one)
+        return found
+
+    async def _gaps(self, run: int, agent: str) -> Sequence[SequenceGap]:
+        known = self._known.of(run, agent)
+        gaps, whole = await self._work.do(series.missing, run, agent, known)
+        self._work.once_kept(lambda: self._known.keep(run, agent, whole))
+        return gaps
 
     async def enter(self, tenant: str, run_id: str, agent: str, session: str | None) -> None:
-        await self._work.do(_enter, tenant, run_id, agent, session)
+        await self._work.brief(_enter, tenant, run_id, agent, session)
 
     async def open_runs(self, tenant: str, agent: str, session: str | None) -> Sequence[str]:
-        return await self._work.do(_open_runs, tenant, agent, session)
+        return await self._work.brief(_open_runs, tenant, agent, session)
 
     async def offered(self, tenant: str, run_id: str, agent: str) -> Offered:
-        return await self._work.do(_offered, tenant, run_id, agent)
+        return await self._work.brief(_offered, tenant, run_id, agent)
 
     async def set_offered(self, tenant: str, run_id: str, agent: str, offered: Offered) -> None:
-        await self._work.do(_set_offered, tenant, run_id, agent, offered)
+        await self._work.brief(_set_offered, tenant, run_id, agent, offered)
 
     async def annotate(self, tenant: str, annotation: Annotation) -> None:
         await self._work.do(_annotate, tenant, annotation)
@@ -137,8 +143,13 @@ def _create(connection: Connection, run: Run) -> None:
 
 
 def _get(connection: Connection, tenant: str, run_id: str) -> Run | None:
-    record = connection.execute(_GET, {"tenant": tenant, "run_id": run_id}).scalar_one_or_none()
-    return None if record is None else Run.model_validate_json(record)
+    found = _GET.row(connection, {"tenant": tenant, "run_id": run_id})
+    return None if found is None else _run(found[1])
+
+
+def _number(connection: Connection, tenant: str, run_id: str) -> int | None:
+    number: int | None = _GET.value(connection, {"tenant": tenant, "run_id": run_id})
+    return number
 
 
 def _replace(connection: Connection, run: Run) -> None:
@@ -170,13 +181,13 @@ def _newest(
             )
         )
     wanted = wanted.order_by(runs.c.started_at.desc(), runs.c.run_id.desc()).limit(limit)
-    return [Run.model_validate_json(record) for record in connection.execute(wanted).scalars()]
+    return [_run(record) for record in connection.execute(wanted).scalars()]
 
 
 def _append(connection: Connection, tenant: str, run_id: str, batch: Sequence[Event]) -> Appended:
     if not batch:
         return Appended(stored=0, repeated=0)
-    run = connection.execute(_NUMBER, {"tenant": tenant, "run_id": run_id}).scalar_one_or_none()
+    run = _number(connection, tenant, run_id)
     if run is None:
         raise _no_run(run_id)
     rows = [
@@ -188,7 +199,7 @@ def _append(connection: Connection, tenant: str, run_id: str, batch: Sequence[Ev
             tenant,
             event.event_id,
             micros(event.timestamp),
-            event.model_dump_json(),
+            event.model_dump_json(exclude_defaults=True),
         )
         for event in batch
     ]
@@ -249,33 +260,13 @@ def _conflict(field: str, value: str) -> EventConflict:
 
 
 def _events(connection: Connection, tenant: str, run_id: str) -> list[Event]:
-    found = connection.execute(_EVENTS, {"tenant": tenant, "run_id": run_id}).scalars()
-    return [Event.model_validate_json(record) for record in found]
+    found = _EVENTS.rows(connection, {"tenant": tenant, "run_id": run_id})
+    return [Event.model_validate_json(record) for (record,) in found]
 
 
 def _event_count(connection: Connection, tenant: str, run_id: str) -> int:
-    return connection.execute(_COUNT, {"tenant": tenant, "run_id": run_id}).scalar_one()
-
-
-def _gaps(
-    connection: Connection, tenant: str, run_id: str, of_agent: str | None
-) -> list[SequenceGap]:
-    """Only a series whose count falls short of its last number is read in full."""
-    run = {"tenant": tenant, "run_id": run_id}
-    asked = _SERIES if of_agent is None else _SERIES.where(events.c.agent == of_agent)
-    missing: list[SequenceGap] = []
-    for agent, incarnation, count, last in connection.execute(asked, run).all():
-        if count == last + 1:
-            continue
-        expected = 0
-        series = {**run, "agent": agent, "incarnation": incarnation}
-        for seq in connection.execute(_NUMBERS, series).scalars():
-            if seq > expected:
-                missing.append(
-                    SequenceGap(agent=agent, incarnation=incarnation, first=expected, last=seq - 1)
-                )
-            expected = seq + 1
-    return missing
+    count: int = _COUNT.value(connection, {"tenant": tenant, "run_id": run_id})
+    return count
 
 
 def _enter(
@@ -287,7 +278,7 @@ def _enter(
     )
 
 
-_OPEN = (
+_OPEN = Ready(
     select(run_entries.c.run_id)
     .join(runs, and_(runs.c.tenant == run_entries.c.tenant, runs.c.run_id == run_entries.c.run_id))
     .where(
@@ -302,20 +293,20 @@ _OPEN = (
 
 def _open_runs(connection: Connection, tenant: str, agent: str, session: str | None) -> list[str]:
     asked = {"tenant": tenant, "agent": agent, "session": session or ""}
-    return list(connection.execute(_OPEN, asked).scalars())
+    return [run_id for (run_id,) in _OPEN.rows(connection, asked)]
 
 
-_OFFERED = select(offered.c.record).where(
-    offered.c.tenant == bindparam("tenant"),
-    offered.c.run_id == bindparam("run_id"),
-    offered.c.agent == bindparam("agent"),
+_OFFERED = Ready(
+    select(offered.c.record).where(
+        offered.c.tenant == bindparam("tenant"),
+        offered.c.run_id == bindparam("run_id"),
+        offered.c.agent == bindparam("agent"),
+    )
 )
 
 
 def _offered(connection: Connection, tenant: str, run_id: str, agent: str) -> Offered:
-    record = connection.execute(
-        _OFFERED, {"tenant": tenant, "run_id": run_id, "agent": agent}
-    ).scalar_one_or_none()
+    record = _OFFERED.value(connection, {"tenant": tenant, "run_id": run_id, "agent": agent})
     if record is None:
         return Offered()
     fields = json.loads(record)
