@@ -33,8 +33,8 @@ from hindsight_ray.adapters.ledger.sql.upkeep import SqlUpkeep
 from hindsight_ray.errors import HomeInvalid
 
 READERS = 8  # connections of one process that read; one more writes
-WRITER = "home"  # of the audit, where a process has no name of its own
 _IDENTITY = "memory"  # among the facts
+WRITER = "home"  # of the audit, where a process has no name of its own
 
 
 class SqlUnit:
@@ -152,9 +152,6 @@ class SqlLedger:
         finally:
             self._writer.give_back(lane)
 
-    async def copy_out(self, folder: Path) -> dict[str, int]:
-        """Write one snapshot of everything to files in `folder`; how many rows of each kind."""
-        async with self._unit(self._readers, write=False) as unit:
     async def identity(self) -> str:
         """What this memory is called, in every copy of it: made with its tables."""
         async with self._unit(self._readers, write=False) as unit:
@@ -165,6 +162,9 @@ class SqlLedger:
         async with self._unit(self._readers, write=False) as unit:
             return await unit.work.do(dialect.server_keeps)
 
+    async def copy_out(self, folder: Path) -> dict[str, int]:
+        """Write one snapshot of everything to files in `folder`; how many rows of each kind."""
+        async with self._unit(self._readers, write=False) as unit:
             return await unit.work.do(copying.copy_out, folder)
 
     async def copy_in(self, folder: Path) -> dict[str, int]:
@@ -256,11 +256,11 @@ def _make(connection: Connection) -> None:
         reached = migrations.bring_up(connection, version)
         there = facts.c.name == "schema"
         connection.execute(update(facts).where(there).values(value=str(reached)))
+        _name_it(connection)
         return
     metadata.create_all(connection)
     dialect.mark_ours(connection)
     connection.execute(facts.insert().values(name="schema", value=str(SCHEMA_VERSION)))
-        _name_it(connection)
     _name_it(connection)
 
 
