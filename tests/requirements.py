@@ -99,6 +99,10 @@ REQUIREMENTS: dict[str, Requirement] = {
     "G5.tenant": _R("an unknown tenant is denied", "G5"),
     "G5.verb": _R("a command that is not in the table of verbs is denied", "G5"),
     "G5.tickets": _R("forged, expired and foreign tickets are refused alike", "G5"),
+    "G5.narrowed": _R(
+        "a ticket narrowed to scopes neither administers nor audits the tenant unless it says so",
+        "G5",
+    ),
     "G5.agree": _R("enforce, compiled access, row filter and explain always agree", "G5"),
     "G5.handles": _R("a handle to an actor gives nothing without a ticket", "G5"),
     "G5.fuzz": _R("no text grants more than a strict reading of it", "G5"),

@@ -8,6 +8,8 @@ authority: a property test holds the two equal. `policies/model.conf` states the
   tenant or `*`. Every agent has `role:agent`, every user `role:user`.
 - Any allow and no deny. What the acting user is denied counts always; what the acting user is
   allowed counts for the actions that acting carries, the rest only for the ticket's own principal.
+- A ticket narrows: to scopes, to actions. One that names scopes and no actions leaves out what is
+  asked of the whole tenant, `administer` and `audit` on `global`: it has to name those.
 - Objects are compared for equality: with the scope itself, with its class (`agent:*`, `user:*`),
   with the caller's own (`agent:{self}`, `user:{acting}`). `agent:{member}` in a rule on a role
   stands for every agent that has been given that role: a group whose members see each other.
@@ -26,6 +28,7 @@ from hindsight_ray.domain.scope import agent_scope, user_scope
 
 ACTING_CARRIES: frozenset[str] = frozenset({"read", "write", "forget", "review"})
 _ACTIONS = frozenset(ACTIONS)
+_OF_THE_TENANT = frozenset({"administer", "audit"})  # on `global`: of everything in it
 _ANSWERS_KEPT = 16_384
 
 
@@ -172,7 +175,11 @@ class AccessSet:
         caller = self._caller
         if caller.actions is not None and action not in caller.actions:
             return True
-        return caller.scopes is not None and scope not in caller.scopes
+        if caller.scopes is None:
+            return False
+        # What is of the whole tenant is asked of `global`: naming that scope does not mean it.
+        whole = scope == "global" and action in _OF_THE_TENANT
+        return scope not in caller.scopes or (whole and caller.actions is None)
 
     def _patterns(self, target: str) -> tuple[str, ...]:
         """The objects of rules that equal this target for this caller; none if it is malformed."""

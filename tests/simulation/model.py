@@ -136,6 +136,9 @@ class Model:
             return False
         if who.scopes is not None and scope not in who.scopes:
             return False
+        whole = scope == "global" and action in ("administer", "audit")
+        if whole and who.scopes is not None and who.actions is None:
+            return False
         return any(subjects[rule.subject] or action in CARRIED for rule in found)
 
     def held_until(self, who: Who, action: str, scope: str) -> float | None:

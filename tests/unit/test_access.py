@@ -211,6 +211,20 @@ def test_a_ticket_narrows_by_scope_and_action() -> None:
     assert not access.may_read_all(["user:alice", "agent:planner"])
 
 
+@pytest.mark.covers("G5.narrowed")
+@pytest.mark.parametrize("action", ["administer", "audit"])
+def test_a_ticket_that_names_scopes_holds_of_the_whole_tenant_what_it_names(action: str) -> None:
+    narrowed = _access(DEFAULT, _caller("operator", scopes=frozenset({"global", "user:alice"})))
+    assert narrowed.decide(action, "global").reason == "narrowed by ticket"  # type: ignore[arg-type]
+    assert narrowed.held(action, "global") is None
+    assert narrowed.may("read", "global")
+    assert narrowed.may("audit", "user:alice")  # of that scope alone
+    named = _caller("operator", scopes=frozenset({"global"}), actions=frozenset({action}))
+    assert _access(DEFAULT, named).may(action, "global")
+    elsewhere = _caller("operator", scopes=frozenset({"user:alice"}), actions=frozenset({action}))
+    assert not _access(DEFAULT, elsewhere).may(action, "global")
+
+
 def test_what_is_held_by_acting_is_not_held_oneself() -> None:
     access = _access(DEFAULT, _caller("planner", "alice"))
     assert access.held("read", "agent:planner") is not None
