@@ -1,4 +1,4 @@
-"""What a ticket that is narrowed to scopes leaves of what its principal may do to a whole tenant."""
+"""A ticket narrowed to scopes leaves out what is asked of the whole tenant."""
 
 from pathlib import Path
 
