@@ -42,7 +42,7 @@ async def _limited(unit: Unit, pages: int | None) -> None:
 async def _work(unit: Unit, word: str) -> None:
     """A bit of everything, enough for several pages."""
     await unit.runs.create(run_of(word))
-    batch = [event_of(word, seq, summary="x" * 200) for seq in range(60)]
+    batch = [event_of(word, seq, summary="x" * 900) for seq in range(60)]
     await unit.runs.append(TENANT, name_of(word), batch)
     for number in range(5):
         await put(unit, memory_of(f"{word} {number}"), vector_of(1.0))

@@ -2,7 +2,8 @@
 
 import functools
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -213,10 +214,33 @@ def insert_rows(
     if not rows:
         return
     sql = _bulk_sql(table, columns, connection.dialect)
-    if is_server(connection):
+    raw = connection.connection.driver_connection
+    if not isinstance(raw, sqlite3.Connection):
         connection.exec_driver_sql(sql, tuple(list(values) for values in zip(*rows, strict=True)))
-    else:
-        connection.exec_driver_sql(sql, list(rows))
+        return
+    try:
+        raw.executemany(sql, rows)
+    except sqlite3.Error as error:
+        raise as_any_other(connection, sql, error) from error
+
+
+def as_any_other(connection: Connection, sql: str, error: sqlite3.Error) -> Exception:
+    """SQLAlchemy's error of a statement that was said to the driver itself."""
+    made = DBAPIError.instance(sql, None, error, sqlite3.Error, dialect=connection.dialect)
+    return cast(Exception, made)
+
+
+@contextmanager
+def attempt(connection: Connection) -> Generator[None]:
+    """A savepoint: left by an exception, what was done in it is undone, and no more."""
+    connection.exec_driver_sql("SAVEPOINT attempt").close()
+    try:
+        yield
+    except BaseException:
+        if not undone(connection):
+            connection.exec_driver_sql("ROLLBACK TO SAVEPOINT attempt").close()
+        raise
+    connection.exec_driver_sql("RELEASE SAVEPOINT attempt").close()
 
 
 def plain_rows(result: CursorResult[*tuple[Any, ...]]) -> list[tuple[Any, ...]]:

@@ -13,7 +13,6 @@ from typing import Any
 from sqlalchemy import ClauseElement
 from sqlalchemy.engine import Connection
 from sqlalchemy.engine.interfaces import Dialect
-from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from hindsight_ray.adapters.ledger.sql import dialect
@@ -92,6 +91,4 @@ def _said(
     try:
         return raw.execute(text.sql, values)
     except sqlite3.Error as error:
-        raise DBAPIError.instance(
-            text.sql, values, error, sqlite3.Error, dialect=connection.dialect
-        ) from error
+        raise dialect.as_any_other(connection, text.sql, error) from error

@@ -203,13 +203,12 @@ def _append(connection: Connection, tenant: str, run_id: str, batch: Sequence[Ev
         )
         for event in batch
     ]
-    attempt = connection.begin_nested()
     try:
-        dialect.insert_rows(connection, events, _EVENT_COLUMNS, rows)
+        with dialect.attempt(connection):
+            dialect.insert_rows(connection, events, _EVENT_COLUMNS, rows)
     except IntegrityError:  # something of it was there before: look closer
-        attempt.rollback()
+        pass
     else:
-        attempt.commit()
         return Appended(stored=len(rows), repeated=0)
     fresh = _unknown(connection, tenant, run, rows)
     dialect.insert_rows(connection, events, _EVENT_COLUMNS, fresh)
