@@ -1,13 +1,16 @@
 """The deployment files are what their schemas say, and say what the program understands."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import kubernetes_validate
 import pytest
+import ray
 import yaml
 from compose_spec import ComposeSpecification
+from ray.scripts.scripts import start as ray_start
 from typer.main import get_command
 
 from hindsight_ray.entry.cli import program
@@ -101,13 +104,68 @@ def test_the_settings_in_them_are_settings() -> None:
 
 
 @pytest.mark.covers("deploy.valid")
+def test_both_deployments_name_their_servers_alike() -> None:
+    """But for the sizes, one cluster's settings are the other's."""
+    sizes = {"brokers", "recorder_hosts", "reviewers", "embedding"}
+    (config,) = [one for one in _documents(_DEPLOY / "kubernetes/base.yaml") if "data" in one]
+    there = yaml.safe_load(config["data"]["settings.yaml"])
+    here = read_config(_DEPLOY / "settings.yaml")
+    assert {name: here[name] for name in here if name not in sizes} == {
+        name: there[name] for name in there if name not in sizes
+    }
+
+
+def _said() -> list[list[str]]:
+    """Every call of the program in the files and in their README, as words."""
+    texts = [path.read_text() for path in (_DEPLOY / "start.sh", _DEPLOY / "README.md")]
+    lines = "\n".join(texts).replace("\\\n", " ").splitlines()
+    calls = [line.split(" hindsight-ray ")[-1] for line in (f" {one}" for one in lines)]
+    said = [
+        call.split("#")[0].split()
+        for line, call in zip(lines, calls, strict=True)
+        if call.strip() != line.strip() and not line.strip().startswith(("#", "-", "|"))
+    ]
+    return [words for words in said if words and words[0].startswith("--")]
+
+
+@pytest.mark.covers("deploy.valid")
 def test_the_commands_in_them_are_commands() -> None:
-    lines = (_DEPLOY / "start.sh").read_text().splitlines()
-    mine = [line.removeprefix("exec ").split() for line in lines if "hindsight-ray " in line]
-    assert len(mine) == 2
-    group = get_command(program())
-    for words in mine:
-        assert {"up", "mcp"} & set(words[1:])
-        named = next(word for word in words if word in ("up", "mcp"))
-        known = {name for p in group.commands[named].params for name in p.opts}  # type: ignore[attr-defined]
-        assert {word for word in words if word.startswith("--")} <= known
+    group: Any = get_command(program())
+    common = {"--home", "--address"}
+    named: set[str] = set()
+    for words in _said():
+        verb = next(word for word in words if word in group.commands)
+        known = {name for p in group.commands[verb].params for name in p.opts}
+        assert {word for word in words if word.startswith("--")} <= known | common, words
+        named.add(verb)
+    assert named == {"up", "mcp", "scale", "status", "down", "backup", "restore"}
+
+
+@pytest.mark.covers("deploy.valid")
+def test_ray_is_started_by_options_that_it_has_and_exports_numbers_where_they_are_read() -> None:
+    known = {name for p in ray_start.params for name in p.opts}
+    (started,) = [
+        line.split() for line in (_DEPLOY / "start.sh").read_text().splitlines()
+        if line.startswith("ray start")
+    ]  # fmt: skip
+    assert {word for word in started if word.startswith("--")} <= known
+    assert started[started.index("--metrics-export-port") + 1] == "8080"
+    (cluster,) = _documents(_DEPLOY / "kubernetes/raycluster.yaml")
+    spec = cluster["spec"]
+    for group in (spec["headGroupSpec"], *spec["workerGroupSpecs"]):
+        assert {f"--{name}" for name in group["rayStartParams"]} <= known
+        assert group["rayStartParams"]["metrics-export-port"] == "8080"
+        (container,) = group["template"]["spec"]["containers"]
+        assert {"name": "metrics", "containerPort": 8080} in container["ports"]
+    assert spec["rayVersion"] == ray.__version__
+
+
+@pytest.mark.covers("deploy.valid")
+def test_the_numbers_that_the_page_asks_for_are_told() -> None:
+    asked = set(re.findall(r"ray_(hindsight_[a-z_]+)", (_DEPLOY / "README.md").read_text()))
+    page = (_DEPLOY.parent / "docs/architecture.md").read_text()
+    listed = set(re.findall(r"^\| `(hindsight_[a-z_]+)`", page, re.MULTILINE))
+    assert {name.removesuffix("_bucket") for name in asked if name != "hindsight_"} <= listed
+    told = (_DEPLOY.parent / "hindsight_ray/adapters/watching.py").read_text()
+    names = set(re.findall(r'"(hindsight_[a-z_]+)"', told)) - {"hindsight_ray"}
+    assert {name.removesuffix("_total") for name in listed} == names
