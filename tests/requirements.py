@@ -271,6 +271,12 @@ REQUIREMENTS: dict[str, Requirement] = {
     "store.at_once": _R(
         "a memory is found as soon as its write has returned, on any store", _RECORD
     ),
+    "audit.strangers": _R(
+        "calls without a good ticket leave entries: in the tenant's audit as far as a signature"
+        " names it, else in the deployment's own; a flood leaves few, and its number",
+        _AUDIT,
+    ),
+    "audit.keys": _R("rotating and retiring a key is on record, or not done", _AUDIT),
     "store.filter": _R("the access filter goes to the store, and holds exactly", _RECORD),
     "store.thaw": _R("a writer stopped between ledger and store loses nobody's change", _RECORD),
     "store.outage": _R(

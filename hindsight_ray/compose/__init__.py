@@ -14,7 +14,7 @@ from hindsight_ray.client import hindsight, sync
 from hindsight_ray.client.hindsight import Hindsight
 from hindsight_ray.client.opening import Opening
 from hindsight_ray.client.sync import Synchronous
-from hindsight_ray.compose import copies
+from hindsight_ray.compose import copies, keys
 from hindsight_ray.compose.embedded import connection
 
 if TYPE_CHECKING:
@@ -100,6 +100,16 @@ async def backup(home: str | Path, folder: str | Path) -> Mapping[str, int]:
 async def restore(folder: str | Path, home: str | Path, **settings: object) -> Mapping[str, int]:
     """Put a copy back into a new home, on the ledger and the store that the settings name."""
     return await copies.restore(_absolute(folder), _absolute(home), settings)
+
+
+async def rotate_key(home: str | Path) -> tuple[str, str]:
+    """Sign tickets of `home` with a new key from now on; the `kid` before and the new one."""
+    return await keys.rotate(_absolute(home))
+
+
+async def retire_key(home: str | Path, kid: str) -> None:
+    """Refuse every ticket that an old key of `home` has signed, in every process, from now on."""
+    await keys.retire(_absolute(home), kid)
 
 
 async def down(address: str | None = None, home: str | Path | None = None) -> bool:

@@ -83,6 +83,10 @@ class Tickets(Protocol):
         """Raises `InvalidTicket` for whatever is not a ticket of this home in its time."""
         ...
 
+    def vouched_for(self, token: str) -> Caller | None:
+        """Whom a ticket names that this home has signed, in its time or not; else None."""
+        ...
+
 
 class PolicyEngine(Protocol):
     """The authority that the compiled access must equal (Casbin)."""

@@ -42,6 +42,7 @@ from hindsight_ray.service import (
     search,
     share,
     spending,
+    strangers,
     tenants,
     update,
     whoami,
@@ -127,7 +128,11 @@ async def call(world: World, token: str, command: c.Command) -> Any:
 
 
 async def _answer(world: World, token: str, command: c.Command, seen: Seen) -> Any:
-    caller = await world.tickets.verify(token, world.clock.now())
+    try:
+        caller = await world.tickets.verify(token, world.clock.now())
+    except InvalidTicket:
+        await strangers.note(world, type(command).__name__, world.tickets.vouched_for(token))
+        raise
     seen.tenant = caller.tenant
     verb = VERBS.get(type(command))
     if verb is None:
@@ -135,7 +140,10 @@ async def _answer(world: World, token: str, command: c.Command, seen: Seen) -> A
     try:
         command = cleaned(command, await privacy.privacy_of(world, caller.tenant))
         return await verb(world, caller, command)
-    except (AccessDenied, NotFound, InvalidTicket) as refusal:
+    except InvalidTicket:  # revoked, or of a tenant that nobody knows
+        await strangers.note(world, type(command).__name__, caller)
+        raise
+    except (AccessDenied, NotFound) as refusal:
         await _note_refusal(world, caller, command, refusal)
         raise
 

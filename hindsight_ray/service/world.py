@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from hindsight_ray.core.access import AccessSet, PolicyIndex
+from hindsight_ray.core.paced import Paced
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.privacy import Privacy
 from hindsight_ray.domain.rows import RecallEntry
@@ -26,6 +27,7 @@ from hindsight_ray.ports.reviewing import Reviews
 from hindsight_ray.ports.watching import Watch
 
 _CALLERS_KEPT = 4_096
+_STRANGERS = (20, 30.0)  # entries at once, and seconds to the next: 2,880 of a process in a day
 _INDEXES_KEPT = 4  # calls that began at an earlier revision still end at it; they share most parts
 
 
@@ -151,6 +153,7 @@ class World:
     erasing: Erasing | None = None  # None: not where this process can erase
     settling: SettleQueue = field(default_factory=SettleQueue)
     make_embedder: MakeEmbedder | None = None  # None: another process has the models
+    strangers: Paced = field(default_factory=lambda: Paced(*_STRANGERS))  # without a good ticket
     watch: Watch | None = None  # None: nobody is told of calls
     reviews: Reviews | None = None  # None: reviews that are due are jobs of this process
 

@@ -8,6 +8,7 @@ import typer
 from pydantic import ValidationError
 
 from hindsight_ray.adapters.policy.tickets import OPERATOR_KEYS
+from hindsight_ray import compose
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.audit import AuditReport, Seal
 from hindsight_ray.domain.rows import AuditEntry
@@ -101,13 +102,12 @@ async def keys(asked: Asked) -> None:
 
 async def rotate(asked: Asked) -> None:
     """Sign with a new key from now on. Tickets of the old one stay good until it is retired."""
-    before = OPERATOR_KEYS.current(asked.folder)
-    kid = OPERATOR_KEYS.rotate(asked.folder)
+    before, kid = await compose.rotate_key(asked.folder)
     text = f"{kid} signs from now on; `hindsight-ray key retire {before}` ends the tickets before"
     show.answer(asked.json, {"signing": kid, "before": before}, show.plain(text))
 
 
 async def retire(asked: Asked, kid: Annotated[str, typer.Argument(metavar="KID")]) -> None:
     """Refuse every ticket that an old key has signed, in every process, from now on."""
-    OPERATOR_KEYS.retire(asked.folder, kid)
+    await compose.retire_key(asked.folder, kid)
     show.answer(asked.json, {"retired": kid}, show.plain(f"tickets of {kid} are refused from now"))
