@@ -279,6 +279,10 @@ class Memories(Protocol):
 
     async def count(self, row_filter: RowFilter) -> int: ...
 
+    async def few(self, row_filter: RowFilter, *, limit: int) -> bool:
+        """Whether at most `limit` rows pass: asked of no more rows than that."""
+        ...
+
     async def nearest_of(
         self, row_filter: RowFilter, vector: Vector, ids: Sequence[str] | None
     ) -> Sequence[Near]:

@@ -31,37 +31,17 @@ from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.memory import Memory, Status
 from hindsight_ray.domain.privacy import SECRETS_ALONE, Privacy
 from hindsight_ray.domain.receipt import Receipt, WriteResult
-from hindsight_ray.domain.rows import Near, RowFilter
+from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.errors import Unavailable
 from hindsight_ray.ports import Unit, Vector
-from hindsight_ray.service import commit, judging
+from hindsight_ray.service import commit, foreseen, judging
 from hindsight_ray.service.admit import Admitted
 from hindsight_ray.service.commit import Author
+from hindsight_ray.service.foreseen import Foreseen, Part
 from hindsight_ray.service.privacy import let_in
 from hindsight_ray.service.room import room_for, with_room_made
 from hindsight_ray.service.settle import changing
 from hindsight_ray.service.world import World
-
-_NEAREST_ASKED = 20  # more than five: labels are compared after the store has answered
-
-
-@dataclass(frozen=True, slots=True)
-class Foreseen:
-    """What a store apart said was near, each part's, before the transaction that decides.
-
-    So that no writer waits, within the one lock there is, for a server's answer. Whoever decides
-    adds what the scope has changed since.
-    """
-
-    rows: RowFilter
-    audience: tuple[str, ...]
-    change: int
-    ids: tuple[tuple[str, ...], ...]
-
-    def answers(self, rows: RowFilter, audience: tuple[str, ...]) -> bool:
-        """Whether this is what would be asked now, but for what has come meanwhile."""
-        same = replace(self.rows, now=rows.now, keys=rows.keys)
-        return same == rows and self.audience == audience
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,23 +75,14 @@ async def prepare(world: World, draft: Draft) -> Prepared:
 
 async def _foreseen(world: World, prepared: Prepared) -> Foreseen | None:
     """Ask the store ahead of the transaction; None if it is away and changes are queued."""
-    draft = prepared.draft
     try:
         async with world.ledger.reading() as unit:
             rows = await _comparable_rows(unit, prepared, world.clock.now())
-            change = await unit.memories.scope_change(draft.tenant, draft.scope)
-            ids = [
-                tuple(
-                    near.ref.id
-                    for near in await world.store.nearest(unit, rows, vector, limit=_NEAREST_ASKED)
-                )
-                for vector in prepared.vectors
-            ]
+            return await foreseen.look(world, unit, rows, prepared.draft.audience, prepared.vectors)
     except Unavailable:
         if world.settings.store_outage != "queue":
             raise
         return None
-    return Foreseen(rows, draft.audience, change, tuple(ids))
 
 
 async def keep(world: World, draft: Draft, *, reader: Admitted | None) -> Receipt:
@@ -227,29 +198,14 @@ async def _near(
     world: World, unit: Unit, prepared: Prepared, rows: RowFilter, part: int
 ) -> list[Kept]:
     draft = prepared.draft
-    near = await _nearest(world, unit, prepared, rows, part)
+    compared = Part(rows, draft.audience, part, prepared.vectors[part])
+    near = await foreseen.nearest(world, unit, prepared.foreseen, compared)
     records = await unit.memories.current(draft.tenant, [row.ref.id for row in near])
     return [
         Kept(records[row.ref.id], row.similarity)
         for row in near
         if row.ref.id in records and verdicts.comparable(draft, records[row.ref.id])
     ]
-
-
-async def _nearest(
-    world: World, unit: Unit, prepared: Prepared, rows: RowFilter, part: int
-) -> Sequence[Near]:
-    draft, vector, foreseen = prepared.draft, prepared.vectors[part], prepared.foreseen
-    if foreseen is not None and foreseen.answers(rows, draft.audience):
-        since = await unit.memories.changed_since(draft.tenant, draft.scope, foreseen.change)
-        ids = [*foreseen.ids[part], *since]
-        return (await unit.memories.nearest_of(rows, vector, ids))[:_NEAREST_ASKED]
-    try:
-        return await world.store.nearest(unit, rows, vector, limit=_NEAREST_ASKED)
-    except Unavailable:
-        if world.settings.store_outage != "queue":
-            raise
-        return (await unit.memories.nearest_of(rows, vector, None))[:_NEAREST_ASKED]
 
 
 async def _found_again(unit: Unit, draft: Draft, judged: Sequence[Verdict], by: Author) -> Receipt:

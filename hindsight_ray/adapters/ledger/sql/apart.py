@@ -140,7 +140,7 @@ class SqlIntents:
     async def opened(self) -> Sequence[Intent]:
         if not self._opened:
             return ()
-        return await self._work.do(_read, _OPENED, {"numbers": json.dumps(self._opened)})
+        return await self._work.brief(_read, _OPENED, {"numbers": json.dumps(self._opened)})
 
     async def waiting(self, *, limit: int, until: datetime) -> Sequence[Intent]:
         return await self._work.do(_read, _WAITING, {"limit": limit, "until": micros(until)})

@@ -120,10 +120,10 @@ class SqlMemories:
         return await self._work.brief(change_number, tenant)
 
     async def scope_change(self, tenant: str, scope: str) -> int:
-        return await self._work.do(_scope_change, tenant, scope)
+        return await self._work.brief(_scope_change, tenant, scope)
 
     async def changed_since(self, tenant: str, scope: str, change: int) -> Sequence[str]:
-        return await self._work.do(_changed_since, tenant, scope, change)
+        return await self._work.brief(_changed_since, tenant, scope, change)
 
     async def current(self, tenant: str, ids: Sequence[str]) -> Mapping[str, Memory]:
         return await self._work.brief(_current, tenant, ids)
@@ -181,7 +181,13 @@ class SqlMemories:
     async def nearest_of(
         self, row_filter: RowFilter, vector: Vector, ids: Sequence[str] | None
     ) -> Sequence[Near]:
-        return await self._work.do(routes.nearest_of, row_filter, unit_vector(vector), ids)
+        unit = unit_vector(vector)
+        if ids is None:
+            return await self._work.do(routes.nearest_of, row_filter, unit, None)
+        return await self._work.brief(routes.nearest_of, row_filter, unit, ids)
+
+    async def few(self, row_filter: RowFilter, *, limit: int) -> bool:
+        return await self._work.brief(routes.few, row_filter, limit)
 
 
 def unit_vector(vector: Vector) -> Vector:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Select, bindparam, func, select
+from sqlalchemy import Select, bindparam, func, literal, select
 from sqlalchemy.engine import Connection
 
 from hindsight_ray.adapters.ledger.sql import dialect, filters
@@ -69,6 +69,20 @@ def count(connection: Connection, row_filter: RowFilter) -> int:
         return 0
     statement = _count_sql(filters.shape_of(row_filter))
     return connection.execute(statement, filters.parameters(row_filter)).scalar_one()
+
+
+@functools.lru_cache(maxsize=512)
+def _few_sql(shape: filters.Shape) -> Ready:
+    passing = select(literal(1)).select_from(table).where(*filters.conditions(shape))
+    return Ready(select(func.count()).select_from(passing.limit(bindparam("limit")).subquery()))
+
+
+def few(connection: Connection, row_filter: RowFilter, limit: int) -> bool:
+    if row_filter.empty:
+        return True
+    bound = filters.parameters(row_filter) | {"limit": limit + 1}
+    found: int = _few_sql(filters.shape_of(row_filter)).value(connection, bound)
+    return found <= limit
 
 
 @functools.lru_cache(maxsize=512)
