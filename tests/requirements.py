@@ -133,6 +133,16 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     "record.window": _R("a full window is summarised; it is bounded and counts its notes", _WORK),
     "review.triggers": _R("reviews start at a run's end and where something went wrong", _WORK),
+    "review.stated": _R(
+        "without a model, a fact or a general preference is extracted where a user states it in a"
+        " fixed form, in English and Chinese, and nothing from noise",
+        "hindsight_ray/core/standing.py",
+    ),
+    "review.procedures": _R(
+        "without a model, a procedure is extracted where two comparable runs ended well by the same"
+        " calls in the same order, one of them after failures",
+        "hindsight_ray/core/procedures.py",
+    ),
     "review.wishes": _R("what a user says outright for good is kept as a preference", _WORK),
     "review.rules": _R("the rule reviewer claims only what the structure proves", _WORK),
     "model.gateway": _R("a model is asked within bounds of time, attempts and money", _MODEL),

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from hindsight_ray.core.advice import for_failure, for_loop, for_repeat, for_retraction
 from hindsight_ray.core.fixes import Fix, fixes, unfixed
-from hindsight_ray.core.standing import standing_wishes
+from hindsight_ray.core.standing import standing_wishes, stated_for_good
 from hindsight_ray.core.steps import (
     Steps,
     call_text,
@@ -60,7 +60,7 @@ def rule_review(
         decisions=_decisions(steps),
         improvements=_improvements(fixed, open_failures),
         lessons=tuple(lessons[:LESSONS_MAX]),
-        findings=standing_wishes(trajectory.events),
+        findings=(*standing_wishes(trajectory.events), *stated_for_good(trajectory.events)),
     )
 
 

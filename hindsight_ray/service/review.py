@@ -13,6 +13,7 @@ from hindsight_ray.core.anomaly import anomalies
 from hindsight_ray.core.digest import digest
 from hindsight_ray.core.distil import Distilling, distilled, names_of, scopes_touched
 from hindsight_ray.core.lessons import rule_review
+from hindsight_ray.core.procedures import procedures
 from hindsight_ray.core.review_check import Checked, checked_review
 from hindsight_ray.core.steps import agents_of
 from hindsight_ray.domain.caller import REVIEWER, Caller
@@ -33,6 +34,7 @@ from hindsight_ray.service.admit import Admitted, absent, admit
 from hindsight_ray.service.keep import keep
 from hindsight_ray.service.model_review import Subject, with_model
 from hindsight_ray.service.noted import note_done
+from hindsight_ray.service.same_task import earlier_runs
 from hindsight_ray.service.seen import shows
 from hindsight_ray.service.trajectory import trajectory_of
 from hindsight_ray.service.world import World
@@ -53,6 +55,7 @@ class Job:
     kind: ReviewKind
     triggers: tuple[Trigger, ...]
     digest: str
+    comparable: tuple[Trajectory, ...]  # earlier runs of the same task, for the same readers
     before: Review | None  # the same trajectory's review, if it has been done
     asked_before: bool  # whether somebody has asked for a review of this run and been told
 
@@ -109,6 +112,7 @@ async def prepared_job(world: World, unit: Unit, run: Run, *, asked: bool) -> Jo
         kind=kind,
         triggers=triggers,
         digest=name,
+        comparable=await earlier_runs(unit, run) if ended else (),
         before=await unit.reviews.get(run.tenant, run.run_id, name),
         asked_before=any(one.trigger == _ASKED for one in reviews),
     )
@@ -157,6 +161,8 @@ async def carried_out(world: World, job: Job, trigger: Trigger) -> tuple[Checked
         trigger=trigger,
         repeated_step_limit=world.settings.repeated_step_limit,
     )
+    proved = (*ruled.findings, *procedures(job.trajectory, job.comparable))
+    ruled = ruled.model_copy(update={"findings": proved})
     subject = Subject(job.trajectory, job.remembered, job.kind, job.digest, ruled, job.before)
     filled = await with_model(world, subject)
     known = [event.event_id for event in job.trajectory.events]
