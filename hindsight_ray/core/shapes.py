@@ -16,7 +16,8 @@ _REFS = 24
 class Shape(BaseModel):
     """Base of what a model fills in. Unknown fields are ignored and reported."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+    # Built when first used, as values are: most processes ask no model anything.
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, defer_build=True)
 
 
 class SaidClaim(Shape):

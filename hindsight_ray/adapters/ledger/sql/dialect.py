@@ -5,7 +5,8 @@ import sqlite3
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from types import ModuleType
+from typing import Any, Self, TypeVar, cast
 
 from sqlalchemy import (
     BigInteger,
@@ -18,7 +19,7 @@ from sqlalchemy import (
     event,
     select,
 )
-from sqlalchemy.dialects.postgresql import Insert, insert  # SQLite's compiler takes it as it is
+from sqlalchemy.dialects.sqlite import Insert
 from sqlalchemy.engine import Connection, CursorResult
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.ext.compiler import compiles
@@ -28,18 +29,24 @@ from sqlalchemy.sql.elements import BindParameter
 from sqlalchemy.sql.expression import cast as sql_cast
 from sqlalchemy.sql.functions import GenericFunction
 
-from hindsight_ray.adapters.ledger.sql import postgres
+from hindsight_ray.adapters.ledger.sql.server import Server
 from hindsight_ray.errors import Busy, HindsightError, HomeInvalid, StorageFailed
 
 _APPLICATION = 0x68726D31  # "hrm1", in the header of a home's database file
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 
 
-def engine_of(where: Path | postgres.Server, *, lock_wait_s: float) -> Engine:
+def engine_of(where: Path | Server, *, lock_wait_s: float) -> Engine:
     """An engine over a file, or over a server."""
     if isinstance(where, Path):
         return sqlite_engine(where, lock_wait_s=lock_wait_s)
-    return postgres.postgres_engine(where, lock_wait_s=lock_wait_s)
+    return _postgres().postgres_engine(where, lock_wait_s=lock_wait_s)
+
+
+def _postgres() -> ModuleType:
+    from hindsight_ray.adapters.ledger.sql import postgres  # noqa: PLC0415 - with its driver, 0.1 s
+
+    return postgres
 
 
 def sqlite_engine(file: Path, *, lock_wait_s: float) -> Engine:
@@ -101,7 +108,7 @@ def undone(connection: Connection) -> bool:
 
 def broken(connection: Connection) -> bool:
     """Whether the open transaction would not be kept by a commit, however that ends."""
-    return is_server(connection) and postgres.broken(connection)
+    return is_server(connection) and _postgres().broken(connection)
 
 
 def is_server(connection: Connection) -> bool:
@@ -132,7 +139,7 @@ def shrink(connection: Connection) -> None:
 
 def server_keeps(connection: Connection) -> tuple[str, ...]:
     """What a server still holds of rows that were deleted, and until when, as it is set up."""
-    return postgres.keeps(connection) if is_server(connection) else ()
+    return _postgres().keeps(connection) if is_server(connection) else ()
 
 
 def _refuse_foreign(raw: sqlite3.Connection) -> None:
@@ -148,9 +155,33 @@ def mark_ours(connection: Connection) -> None:
         connection.exec_driver_sql(f"PRAGMA application_id={_APPLICATION}")
 
 
-def upsert(table: Table) -> Insert:
-    """An INSERT that knows `on_conflict_do_update` and `on_conflict_do_nothing`."""
-    return insert(table)
+class Upsert(Insert):
+    """An INSERT that knows `on_conflict_do_update` and `on_conflict_do_nothing`.
+
+    SQLite's, whose module is loaded anyway. PostgreSQL's compiler writes it down as it is, but for
+    one thing that it asks of a clause: whether a constraint is named.
+    """
+
+    inherit_cache = True
+
+    def on_conflict_do_nothing(self, *asked: Any, **how: Any) -> Self:
+        return _unnamed(super().on_conflict_do_nothing(*asked, **how))
+
+    def on_conflict_do_update(self, *asked: Any, **how: Any) -> Self:
+        return _unnamed(super().on_conflict_do_update(*asked, **how))
+
+
+U = TypeVar("U", bound=Upsert)
+
+
+def _unnamed(put: U) -> U:
+    clause = getattr(put, "_post_values_clause")  # noqa: B009 - there is no public way to it
+    clause.constraint_target = None
+    return put
+
+
+def upsert(table: Table) -> Upsert:
+    return Upsert(table)
 
 
 class _Elements(GenericFunction[str]):
@@ -256,7 +287,7 @@ def plain_rows(result: CursorResult[*tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 def translated(error: DBAPIError, engine: Engine) -> HindsightError | None:
     """The error a caller may handle, or None for what only a mistake of ours can cause."""
     if engine.dialect.name == "postgresql":
-        return postgres.translated(error, engine.url.host or "")
+        return _postgres().translated(error, engine.url.host or "")
     code = getattr(error.orig, "sqlite_errorcode", None)
     if code is not None and code & 0xFF in _BUSY:
         return Busy("`ledger` is locked by another writer for longer than `lock_wait_s`; try again")

@@ -22,12 +22,12 @@ from hindsight_ray.adapters.ledger.sql.keys import KnownKeys, SqlKeys, SqlSpaces
 from hindsight_ray.adapters.ledger.sql.memories import SqlMemories
 from hindsight_ray.adapters.ledger.sql.outcomes import SqlLayers, SqlOutcomes, SqlReviews
 from hindsight_ray.adapters.ledger.sql.policy import SqlPolicy
-from hindsight_ray.adapters.ledger.sql.postgres import Server
 from hindsight_ray.adapters.ledger.sql.privacy import SqlPrivacy
 from hindsight_ray.adapters.ledger.sql.rows import KnownRows
 from hindsight_ray.adapters.ledger.sql.runs import SqlRuns
 from hindsight_ray.adapters.ledger.sql.schema import SCHEMA_OLDEST, SCHEMA_VERSION, facts, metadata
 from hindsight_ray.adapters.ledger.sql.series import KnownSeries
+from hindsight_ray.adapters.ledger.sql.server import Server
 from hindsight_ray.adapters.ledger.sql.stats import SqlStats
 from hindsight_ray.adapters.ledger.sql.upkeep import SqlUpkeep
 from hindsight_ray.errors import HomeInvalid

@@ -6,7 +6,6 @@ of every process rest on. Readers take no lock; each sees one snapshot.
 """
 
 import re
-from dataclasses import dataclass
 from typing import Any, cast
 
 import psycopg
@@ -17,6 +16,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
+from hindsight_ray.adapters.ledger.sql.server import Server
 from hindsight_ray.errors import (
     Busy,
     HindsightError,
@@ -43,19 +43,11 @@ _SESSION = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
-    """Which database is meant. `named` says where its address came from, for messages."""
-
-    dsn: str
-    named: str
-
-    @property
-    def address(self) -> str:
-        """`host:port/database`, without user or password."""
-        known = _parts(self.dsn, self.named)
-        host, port = known.get("host") or known.get("hostaddr"), known.get("port")
-        return f"{host or 'localhost'}:{port or 5432}/{known.get('dbname') or ''}"
+def address_of(server: Server) -> str:
+    """`host:port/database`, without user or password."""
+    known = _parts(server.dsn, server.named)
+    host, port = known.get("host") or known.get("hostaddr"), known.get("port")
+    return f"{host or 'localhost'}:{port or 5432}/{known.get('dbname') or ''}"
 
 
 def postgres_engine(server: Server, *, lock_wait_s: float) -> Engine:
@@ -90,7 +82,7 @@ def postgres_engine(server: Server, *, lock_wait_s: float) -> Engine:
         return raw
 
     engine = create_engine(
-        URL.create("postgresql+psycopg", host=server.address),  # for messages alone
+        URL.create("postgresql+psycopg", host=address_of(server)),  # for messages alone
         creator=connect,
         poolclass=NullPool,
     )
@@ -163,20 +155,21 @@ def _parts(dsn: str, named: str) -> dict[str, Any]:
 
 
 def _refuse_unfit(raw: Raw, server: Server) -> None:
+    address = address_of(server)
     version = raw.info.server_version // 10_000
     if version < SERVER_MIN:
         raw.close()
         raise Unavailable(
-            f"`ledger` at {server.address} is PostgreSQL {version}; it needs {SERVER_MIN} or newer",
-            address=server.address,
+            f"`ledger` at {address} is PostgreSQL {version}; it needs {SERVER_MIN} or newer",
+            address=address,
         )
     encoding = raw.info.parameter_status("server_encoding")
     if encoding != "UTF8":
         raw.close()
         raise HomeInvalid(
-            f"`ledger` at {server.address} has the encoding {encoding}; create the database with"
+            f"`ledger` at {address} has the encoding {encoding}; create the database with"
             " `ENCODING 'UTF8' TEMPLATE template0`",
-            address=server.address,
+            address=address,
         )
 
 
