@@ -150,6 +150,11 @@ REQUIREMENTS: dict[str, Requirement] = {
     "model.review": _R("a model's claims stand only with events that it was shown", _MODEL),
     "model.extract": _R("what is kept is new, actionable and lasting, and says why", _MODEL),
     "model.prompt": _R("no prompt is longer than its limit, however long the run", _MODEL),
+    "model.reserved": _R(
+        "a question's tokens and money are reserved before it is put, retries included, and settled"
+        " after: callers at once never overrun a budget",
+        _MODEL,
+    ),
     "model.budget": _R("a budget that is spent stops politely, and rules go on", _MODEL),
     "model.failed": _R("a review that a model failed at is kept, listed and retried", _MODEL),
     "model.idempotent": _R("an answer that was had is not asked for again", _MODEL),

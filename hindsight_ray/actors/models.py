@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from hindsight_ray.actors.cluster import own_node
-from hindsight_ray.domain.chat import Question, Said
+from hindsight_ray.domain.chat import Price, Question, Said, Slot
 from hindsight_ray.domain.rows import EmbeddingSpace
 from hindsight_ray.errors import Unavailable
 from hindsight_ray.ports import ChatModel, Embedder, Purpose, Vector
@@ -40,6 +40,10 @@ class Models:
         if self._chat is None:
             raise Unavailable("no language model is set; set `chat_strong` or `chat_weak`")
         return await self._chat.say(question)
+
+    async def price(self, slot: Slot) -> Price:
+        """What the gateway says of the models in the slot; nothing where none is set."""
+        return Price() if self._chat is None else await self._chat.price(slot)
 
     async def ready(self) -> int:
         """This process's id, once its model is loaded."""

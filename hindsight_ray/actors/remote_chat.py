@@ -7,7 +7,7 @@ from ray.actor import ActorHandle
 
 from hindsight_ray.actors.reach import Reach
 from hindsight_ray.actors.roles import actor_name
-from hindsight_ray.domain.chat import Prompt, PromptName, Question, Said, Slot
+from hindsight_ray.domain.chat import Price, Prompt, PromptName, Question, Said, Slot
 from hindsight_ray.ports import ChatModel
 
 _NAMES = (actor_name("models", 0),)
@@ -23,6 +23,7 @@ class RemoteChat:
     def __init__(self, known: ChatModel) -> None:
         self._known = known
         self._reach = Reach()
+        self._prices: dict[Slot, Price] = {}
 
     @property
     def prompts(self) -> Mapping[PromptName, Prompt]:
@@ -30,6 +31,15 @@ class RemoteChat:
 
     def model_of(self, slot: Slot) -> str | None:
         return self._known.model_of(slot)
+
+    async def price(self, slot: Slot) -> Price:
+        if slot not in self._prices:
+
+            def invoke(models: ActorHandle[Any]) -> Any:
+                return models.price.remote(slot)
+
+            self._prices[slot] = await self._reach.ask(_NAMES, invoke)
+        return self._prices[slot]
 
     async def say(self, question: Question) -> Said:
         def invoke(models: ActorHandle[Any]) -> Any:

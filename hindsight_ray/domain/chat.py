@@ -50,6 +50,19 @@ class Question(Value):
     answer_schema: str
     tokens_max: int = Field(ge=1)  # of the answer
     timeout_s: float = Field(gt=0)
+    # What all attempts together may take. None: as much as retries and fallbacks come to.
+    tokens_budget: int | None = None
+    cost_budget_usd: float | None = None
+
+
+class Price(Value):
+    """What a token costs; 0 of a model without a known price."""
+
+    in_usd: float = Field(default=0.0, ge=0)
+    out_usd: float = Field(default=0.0, ge=0)
+
+    def of(self, tokens_in: int, tokens_out: int) -> float:
+        return tokens_in * self.in_usd + tokens_out * self.out_usd
 
 
 class Spent(Value):

@@ -4,7 +4,16 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Literal, Protocol
 
-from hindsight_ray.domain.chat import FailedReview, Prompt, PromptName, Question, Said, Slot, Spent
+from hindsight_ray.domain.chat import (
+    FailedReview,
+    Price,
+    Prompt,
+    PromptName,
+    Question,
+    Said,
+    Slot,
+    Spent,
+)
 
 
 class ChatModel(Protocol):
@@ -15,6 +24,10 @@ class ChatModel(Protocol):
 
     def model_of(self, slot: Slot) -> str | None:
         """The model's name; None where the slot is empty, so that rules decide."""
+        ...
+
+    async def price(self, slot: Slot) -> Price:
+        """The dearest of the models that may come to answer in this slot."""
         ...
 
     async def say(self, question: Question) -> Said:
@@ -32,7 +45,7 @@ class AskingLog(Protocol):
     """Spending by tenant and run, answers that a review can go on from, reviews that failed."""
 
     async def reserve(
-        self, tenant: str, call_id: str, *, run_id: str, prompt: str, at: datetime, tokens: int
+        self, tenant: str, call_id: str, *, run_id: str, prompt: str, at: datetime, most: Spent
     ) -> None:
         """Count a call before it is made, as dear as it may become: a crash leaves it counted."""
         ...

@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import TypeVar
 
 from hindsight_ray.core.answers import Read, fail, read_answer
+from hindsight_ray.core.budget import tokens_in, tokens_out
 from hindsight_ray.core.shapes import Shape
-from hindsight_ray.core.tokens import tokens_at_most
 from hindsight_ray.domain.chat import Prompt, PromptName, Question, Said, Slot, Spent
 from hindsight_ray.errors import ModelFailed, Unavailable
 from hindsight_ray.service.world import World
@@ -91,8 +91,7 @@ async def _said(world: World, asking: Asking, question: Question) -> Said:
     """Ask once, with the call counted before and settled after."""
     assert world.chat is not None  # noqa: S101 - `prompt_for` has said so
     call_id = world.ids.token()
-    tokens = tokens_at_most(question.system) + tokens_at_most(question.user)
-    await _reserve(world, asking, call_id, tokens + question.tokens_max)
+    question = await _reserve(world, asking, call_id, question)
     model, spent = "", Spent(calls=1)
     try:
         said = await world.chat.say(question)
@@ -108,27 +107,45 @@ async def _said(world: World, asking: Asking, question: Question) -> Said:
             await unit.asking.settle(asking.tenant, call_id, model=model, spent=spent)
 
 
-async def _reserve(world: World, asking: Asking, call_id: str, tokens: int) -> None:
-    """Check the budgets and count the call in one transaction: two never share the last of it."""
+async def _reserve(world: World, asking: Asking, call_id: str, question: Question) -> Question:
+    """Check the budgets and count the call in one transaction: two never share the last of it.
+
+    At least one attempt must fit, as dear as it may become; what retries would add is reserved as
+    far as it fits, and the question says how much that is. Settling gives back what was not needed.
+    """
+    assert world.chat is not None  # noqa: S101 - `prompt_for` has said so
     settings, now = world.settings, world.clock.now()
     tenant, run_id = asking.tenant, asking.run_id
+    price = await world.chat.price(question.slot)
+    sent = tokens_in(question)
+    models = 1 + len(settings.chat_fallbacks)
+    answers = tokens_out(question, attempts=settings.chat_retries + 1, models=models)
     async with world.ledger.writing() as unit:
         day = await unit.asking.spent(tenant, since=_midnight(now))
-        if day.tokens + tokens > settings.chat_tokens_per_day:
+        tokens = settings.chat_tokens_per_day - day.tokens
+        money = settings.chat_cost_per_day_usd - day.cost_usd
+        one = sent + question.tokens_max
+        if one > tokens:
             fail("budget", f"`chat_tokens_per_day` is {settings.chat_tokens_per_day}; it is spent")
-        if day.cost_usd >= settings.chat_cost_per_day_usd:
-            fail("budget", "`chat_cost_per_day_usd` is spent")
+        if money <= 0 or price.of(sent, question.tokens_max) > money:
+            fail("budget", f"`chat_cost_per_day_usd` is {settings.chat_cost_per_day_usd:g}; what"
+                 " is left does not pay for one more question")  # fmt: skip
         if run_id:
             run = await unit.asking.spent(tenant, run_id=run_id)
-            if run.tokens + tokens > settings.chat_tokens_per_run:
+            tokens = min(tokens, settings.chat_tokens_per_run - run.tokens)
+            if one > tokens:
                 fail(
                     "budget",
                     f"`chat_tokens_per_run` is {settings.chat_tokens_per_run}; this run has spent"
                     f" {run.tokens}",
                 )
+        tokens = min(tokens, len(answers) * sent + sum(answers))
+        money = min(money, price.of(len(answers) * sent, sum(answers)))
+        most = Spent(calls=1, tokens_in=tokens, cost_usd=money)
         await unit.asking.reserve(
-            tenant, call_id, run_id=run_id, prompt=asking.prompt.mark, at=now, tokens=tokens
+            tenant, call_id, run_id=run_id, prompt=asking.prompt.mark, at=now, most=most
         )
+    return question.model_copy(update={"tokens_budget": tokens, "cost_budget_usd": money})
 
 
 def _midnight(now: datetime) -> datetime:

@@ -16,16 +16,25 @@ from typing import Any, Protocol, cast
 
 from hindsight_ray.adapters.models.litellm import imported_litellm
 from hindsight_ray.adapters.models.prompts import shipped_prompts
+from hindsight_ray.core.budget import ANSWER_TOKENS_MAX, tokens_in
 from hindsight_ray.core.redaction import redacted
 from hindsight_ray.core.tokens import tokens_at_most
-from hindsight_ray.domain.chat import Failure, Prompt, PromptName, Question, Said, Slot, Spent
+from hindsight_ray.domain.chat import (
+    Failure,
+    Price,
+    Prompt,
+    PromptName,
+    Question,
+    Said,
+    Slot,
+    Spent,
+)
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.domain.text import cut_text
 from hindsight_ray.errors import ModelFailed
 
 PAUSE_S = 0.25  # before the first retry; doubled before each further one
 PAUSE_S_MAX = 5.0
-ANSWER_TOKENS_MAX = 8_192
 _NO_KEY = "none"  # servers of one's own ask for none, and no other provider's key goes to them
 
 # By the names of LiteLLM's exceptions, the nearest base class first.
@@ -59,6 +68,8 @@ _FINISHES: Mapping[str, Failure] = MappingProxyType(
 
 
 class _Litellm(Protocol):
+    def get_model_info(self, model: str) -> Mapping[str, Any]: ...
+
     async def acompletion(self, **options: Any) -> Any: ...
 
     def completion_cost(self, **options: Any) -> float: ...
@@ -78,6 +89,16 @@ class _Trial:
     wait_s: float = 0.0  # that the provider asked for
     partial: str = ""
     spent: Spent = field(default_factory=Spent)
+
+    def affords(self, price: Price) -> bool:
+        """Whether one more attempt, as dear as it may become, is within what may be spent."""
+        question = self.question
+        sent = tokens_in(question)
+        tokens = self.spent.tokens + sent + self.tokens_max
+        if question.tokens_budget is not None and tokens > question.tokens_budget:
+            return False
+        cost = self.spent.cost_usd + price.of(sent, self.tokens_max)
+        return question.cost_budget_usd is None or cost <= question.cost_budget_usd
 
 
 class LiteLLMChat:
@@ -99,6 +120,14 @@ class LiteLLMChat:
     def model_of(self, slot: Slot) -> str | None:
         return model_in(self._settings, slot)
 
+    async def price(self, slot: Slot) -> Price:
+        litellm = cast("_Litellm", await asyncio.to_thread(imported_litellm))
+        prices = [_price_of(litellm, model) for model in self._models(slot)]
+        return Price(
+            in_usd=max((price.in_usd for price in prices), default=0.0),
+            out_usd=max((price.out_usd for price in prices), default=0.0),
+        )
+
     async def say(self, question: Question) -> Said:
         litellm = cast("_Litellm", await asyncio.to_thread(imported_litellm))
         system, one = redacted(question.system)
@@ -108,6 +137,8 @@ class LiteLLMChat:
             said = await self._ask(litellm, model, trial)
             if said is not None:
                 return said
+            if trial.failure == "budget":
+                break
         raise ModelFailed(
             f"no model answered ({trial.failure}: {trial.why}) in {trial.spent.calls} calls;"
             " what it was asked about is kept",
@@ -126,6 +157,9 @@ class LiteLLMChat:
             if attempt:
                 wait_s = max(trial.wait_s, PAUSE_S * 2 ** (attempt - 1))
                 await self._pause(min(wait_s, PAUSE_S_MAX))
+            if not trial.affords(_price_of(litellm, model)):
+                trial.failure, trial.why = "budget", f"after {trial.failure}: {trial.why}"
+                return None
             said = await self._try(litellm, model, trial)
             if said is not None or trial.failure not in _AGAIN:
                 return said
@@ -198,6 +232,17 @@ class LiteLLMChat:
         if settings.chat_key_variable is not None:
             options["api_key"] = os.environ.get(settings.chat_key_variable, _NO_KEY)
         return options
+
+
+def _price_of(litellm: _Litellm, model: str) -> Price:
+    try:
+        known = litellm.get_model_info(model)
+    except Exception:  # noqa: BLE001 - it raises what it likes for a model that it does not know
+        return Price()
+    return Price(
+        in_usd=float(known.get("input_cost_per_token") or 0.0),
+        out_usd=float(known.get("output_cost_per_token") or 0.0),
+    )
 
 
 def model_in(settings: Settings, slot: Slot) -> str | None:

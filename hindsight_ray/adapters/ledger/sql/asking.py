@@ -24,12 +24,11 @@ class SqlAsking:
         self._work = work
 
     async def reserve(
-        self, tenant: str, call_id: str, *, run_id: str, prompt: str, at: datetime, tokens: int
+        self, tenant: str, call_id: str, *, run_id: str, prompt: str, at: datetime, most: Spent
     ) -> None:
         row = {
             "tenant": tenant, "call_id": call_id, "run_id": run_id, "prompt": prompt, "model": "",
-            "at": micros(at), "calls": 1, "tokens_in": tokens, "tokens_out": 0,
-            "tokens_cached": 0, "cost_usd": 0.0,
+            "at": micros(at), **most.model_dump(),
         }  # fmt: skip
         await self._work.do(_reserve, row)
 
