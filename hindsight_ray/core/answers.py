@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, NoReturn, TypeVar, cast, get_args
 
-import json_repair
 from pydantic import TypeAdapter, ValidationError
 
 from hindsight_ray.core.shapes import ITEMS_MAX, Shape
@@ -132,6 +131,8 @@ def _no_number(_name: str) -> None:
 
 
 def _repaired(text: str) -> object:
+    import json_repair  # noqa: PLC0415 - few answers need mending
+
     try:
         return cast("object", json_repair.loads(text, skip_json_loads=True))
     except Exception:  # noqa: BLE001 - whatever a repair stumbles over, the answer is unparsable

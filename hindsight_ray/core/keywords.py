@@ -9,14 +9,13 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
-from typing import Protocol, cast
 
 import numpy as np
-import snowballstemmer  # pyright: ignore[reportMissingTypeStubs]
 
+from hindsight_ray.core.english import new_stemmer
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.rows import KeywordMatches
 
@@ -42,20 +41,12 @@ _STOP_WORDS = (
 _STOP = frozenset(_STOP_WORDS.split())
 
 
-class _Stemmer(Protocol):
-    def stemWord(self, word: str) -> str: ...  # noqa: N802 - the package's name for it
-
-
-_new_stemmer = cast("Callable[[str], _Stemmer]", vars(snowballstemmer)["stemmer"])
-
-
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """The English stem of a lower-case word; words of other scripts come back as they are."""
     if not _PLAIN.match(word):
         return word
-    # Stemmers hold the word they work on, so each call has its own: making one costs nothing.
-    return _new_stemmer("english").stemWord(word)
+    return new_stemmer().stemWord(word)
 
 
 def terms(text: str) -> dict[str, int]:
