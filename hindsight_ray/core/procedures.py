@@ -22,7 +22,8 @@ from hindsight_ray.domain.review import Finding
 from hindsight_ray.domain.run import Trajectory
 from hindsight_ray.domain.text import CONTENT_CHARACTERS_MAX, STEPS_MAX
 
-COMPARED_MAX = 5
+COMPARED_MAX = 3  # runs beside the one under review
+EVENTS_MAX = 1_000  # a longer run is no procedure, and dear to read
 _STEPS_MIN = 2
 _CONFIDENCE = 0.7  # of two runs; each further one adds
 _MORE = 0.05

@@ -13,7 +13,7 @@ from hindsight_ray.core.anomaly import anomalies
 from hindsight_ray.core.digest import digest
 from hindsight_ray.core.distil import Distilling, distilled, names_of, scopes_touched
 from hindsight_ray.core.lessons import rule_review
-from hindsight_ray.core.procedures import procedures
+from hindsight_ray.core.procedures import procedures, went_well
 from hindsight_ray.core.review_check import Checked, checked_review
 from hindsight_ray.core.steps import agents_of
 from hindsight_ray.domain.caller import REVIEWER, Caller
@@ -112,7 +112,7 @@ async def prepared_job(world: World, unit: Unit, run: Run, *, asked: bool) -> Jo
         kind=kind,
         triggers=triggers,
         digest=name,
-        comparable=await earlier_runs(unit, run) if ended else (),
+        comparable=await earlier_runs(unit, run) if ended and went_well(trajectory) else (),
         before=await unit.reviews.get(run.tenant, run.run_id, name),
         asked_before=any(one.trigger == _ASKED for one in reviews),
     )

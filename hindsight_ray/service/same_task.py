@@ -7,7 +7,7 @@ readers of this one.
 
 from hindsight_ray.core.audience import contained
 from hindsight_ray.core.distil import names_of
-from hindsight_ray.core.procedures import COMPARED_MAX
+from hindsight_ray.core.procedures import COMPARED_MAX, EVENTS_MAX
 from hindsight_ray.core.steps import agents_of
 from hindsight_ray.domain.run import Run, Trajectory
 from hindsight_ray.ports import Unit
@@ -24,6 +24,8 @@ async def earlier_runs(unit: Unit, run: Run) -> tuple[Trajectory, ...]:
     )
     for one in page:
         if not _alike(one, run) or not contained(one.audience, run.audience):
+            continue
+        if await unit.runs.event_count(run.tenant, one.run_id) > EVENTS_MAX:
             continue
         trajectory = await trajectory_of(unit, one)
         if await _offers_no_more(unit, trajectory, run):

@@ -89,6 +89,21 @@ async def test_a_model_without_a_known_price_is_counted_in_tokens(model: Scripte
     assert said.spent.cost_usd == 0
 
 
+@pytest.mark.covers("model.gateway")
+async def test_the_constant_part_comes_first_so_that_a_provider_may_cache_it(
+    model: ScriptedModel,
+) -> None:
+    model.script('{"x": 1}')
+    chat = gateway(model)
+    for slot, said in (("strong", "what alice gave"), ("strong", "what bob gave")):
+        await chat.say(question(slot=slot, user=said))
+    one, other = (sent["messages"] for sent in model.asked)
+    assert one[0] == other[0]
+    assert one[0]["role"] == "system"
+    assert "gave" not in str(one[0])
+    assert (one[1]["content"], other[1]["content"]) == ("what alice gave", "what bob gave")
+
+
 async def test_secrets_are_masked_before_anything_is_sent(model: ScriptedModel) -> None:
     model.script('{"x": 1}')
     said = await gateway(model).say(question(user="the password: hunter2-hunter2 is set"))
