@@ -43,40 +43,82 @@ if TYPE_CHECKING:
     from hindsight_ray.domain.run import Trajectory as Trajectory
     from hindsight_ray.domain.settings import Settings as Settings
     from hindsight_ray.errors import AccessDenied as AccessDenied
+    from hindsight_ray.errors import BufferFull as BufferFull
+    from hindsight_ray.errors import Busy as Busy
+    from hindsight_ray.errors import CommandReused as CommandReused
+    from hindsight_ray.errors import EventConflict as EventConflict
     from hindsight_ray.errors import HindsightError as HindsightError
+    from hindsight_ray.errors import HomeInUse as HomeInUse
+    from hindsight_ray.errors import HomeInvalid as HomeInvalid
+    from hindsight_ray.errors import InvalidImport as InvalidImport
     from hindsight_ray.errors import InvalidInput as InvalidInput
+    from hindsight_ray.errors import InvalidPolicy as InvalidPolicy
+    from hindsight_ray.errors import InvalidSettings as InvalidSettings
+    from hindsight_ray.errors import InvalidTicket as InvalidTicket
+    from hindsight_ray.errors import InvalidVector as InvalidVector
+    from hindsight_ray.errors import ModelFailed as ModelFailed
     from hindsight_ray.errors import NotFound as NotFound
+    from hindsight_ray.errors import OverQuota as OverQuota
+    from hindsight_ray.errors import RateLimited as RateLimited
+    from hindsight_ray.errors import RevisionConflict as RevisionConflict
+    from hindsight_ray.errors import RunClosed as RunClosed
+    from hindsight_ray.errors import SpaceMismatch as SpaceMismatch
+    from hindsight_ray.errors import StorageFailed as StorageFailed
+    from hindsight_ray.errors import StoreRefused as StoreRefused
+    from hindsight_ray.errors import Unavailable as Unavailable
+    from hindsight_ray.errors import Unfinished as Unfinished
 
 _WHERE = {
     "AccessDenied": "errors",
     "Attribution": "domain.credit",
+    "BufferFull": "errors",
+    "Busy": "errors",
     "Caller": "domain.caller",
+    "CommandReused": "errors",
     "Credit": "domain.credit",
     "Environment": "core.attribution.environment",
     "Event": "domain.event",
+    "EventConflict": "errors",
     "Flushed": "domain.run",
     "Found": "domain.answer",
     "Grant": "domain.receipt",
     "Hindsight": "client.hindsight",
     "HindsightError": "errors",
     "Hit": "domain.hit",
+    "HomeInUse": "errors",
+    "HomeInvalid": "errors",
+    "InvalidImport": "errors",
     "InvalidInput": "errors",
+    "InvalidPolicy": "errors",
+    "InvalidSettings": "errors",
+    "InvalidTicket": "errors",
+    "InvalidVector": "errors",
     "Memory": "client.memory",
     "MemoryRef": "domain.event",
+    "ModelFailed": "errors",
     "NotFound": "errors",
     "Outcome": "domain.run",
+    "OverQuota": "errors",
+    "RateLimited": "errors",
     "Receipt": "domain.receipt",
     "Restored": "core.attribution.environment",
     "ReviewReport": "domain.review",
+    "RevisionConflict": "errors",
     "Run": "domain.run",
+    "RunClosed": "errors",
     "RunRecorder": "client.run",
     "Scene": "domain.memory",
     "Script": "core.attribution.environment",
     "Search": "domain.commands",
     "Settings": "domain.settings",
+    "SpaceMismatch": "errors",
+    "StorageFailed": "errors",
+    "StoreRefused": "errors",
     "Synchronous": "client.sync",
     "Ticket": "domain.caller",
     "Trajectory": "domain.run",
+    "Unavailable": "errors",
+    "Unfinished": "errors",
     "check_environment": "core.attribution.environment",
     "connect": "compose",
     "connect_sync": "compose",

@@ -357,6 +357,21 @@ REQUIREMENTS: dict[str, Requirement] = {
     "cli.errors": _R(
         "an error is one line; exit 1 for a refusal, 2 for misuse", "hindsight_ray/entry/cli"
     ),
+    "cli.places": _R(
+        "a mistyped home, tenant, ticket or name is refused with what is there, and begins nothing",
+        "hindsight_ray/entry/cli",
+    ),
+    "cli.advice": _R(
+        "every command that is printed as advice or example runs as printed",
+        "hindsight_ray/entry/cli",
+    ),
+    "cli.help": _R(
+        "every command has its help, an example and a group", "hindsight_ray/entry/cli"
+    ),
+    "cli.interrupt": _R(
+        "an interrupt at any moment is a quiet exit with 130", "hindsight_ray/entry/start.py"
+    ),
+    "cli.lists": _R("a list says whether there is more", "hindsight_ray/entry/cli"),
     "cli.light": _R("one-shot commands on a home never load Ray", "hindsight_ray/entry/cli"),
     "cli.story": _R(
         "write, search, forget, import, review, attribute work from a shell",

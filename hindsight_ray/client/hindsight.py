@@ -10,16 +10,17 @@ from hindsight_ray.client.loop import LoopThread
 from hindsight_ray.client.memory import Memory
 from hindsight_ray.client.opening import Opening
 from hindsight_ray.client.run import RunRecorder
-from hindsight_ray.client.transport import Connection
+from hindsight_ray.client.transport import Connection, OperatorToken
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.base import build
 from hindsight_ray.domain.caller import Caller, Ticket, TicketRequest
-from hindsight_ray.domain.receipt import TenantDropped
+from hindsight_ray.domain.receipt import TenantDropped, Tenants
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import HindsightError, Unavailable
 
 LIFETIME_S = 12 * 3600
+OPERATOR = "operator"  # also the tenant that its ticket names where it is about none
 
 
 class Hindsight:
@@ -51,12 +52,7 @@ class Hindsight:
 
     def operator(self, tenant: str) -> Memory:
         """The memory as `agent:operator` of a tenant; needs the operator's key."""
-        sign = self._connection.operator_token
-        if sign is None:
-            raise Unavailable(
-                "`operator` needs the operator's key, which this process does not hold;"
-                " ask its holder for a ticket"
-            )
+        sign = self._operator_key()
 
         async def signed() -> str:
             return await sign(tenant)
@@ -87,6 +83,12 @@ class Hindsight:
         request = build(TicketRequest, fields)
         return await self.operator(request.tenant).ask(c.IssueTicket(request=request))
 
+    async def tenants(self) -> tuple[str, ...]:
+        """The tenants there are; needs the operator's key. Asking begins none."""
+        token = await self._operator_key()(OPERATOR, begin=False)
+        found: Tenants = await self.as_caller(token).ask(c.ListTenants())
+        return found.names
+
     async def drop_tenant(self, tenant: str) -> TenantDropped:
         """Delete a tenant with everything in it. One of the same name begins empty."""
         return await self.operator(tenant).ask(build(c.DropTenant, {"tenant": tenant}))
@@ -114,6 +116,15 @@ class Hindsight:
         trace: TracebackType | None,
     ) -> None:
         await self.close()
+
+    def _operator_key(self) -> OperatorToken:
+        sign = self._connection.operator_token
+        if sign is None:
+            raise Unavailable(
+                "`operator` needs the operator's key, which this process does not hold;"
+                " ask its holder for a ticket"
+            )
+        return sign
 
     def _memory(self, token: Callable[[], Awaitable[str]], known: Caller | None) -> Memory:
         calls = Calls(self._connection, self._loop, token)

@@ -106,10 +106,11 @@ class Memory(UpkeepCalls):
         return await self._ask(c.ReadRun, run_id=_run_id(run))
 
     async def runs(
-        self, *, limit: int = 20, task_type: str | None = None
+        self, *, limit: int = 20, task_type: str | None = None, before: RunLike | None = None
     ) -> tuple[RunSummary, ...]:
-        """The newest runs that this caller may read."""
-        return await self._ask(c.ListRuns, limit=limit, task_type=task_type)
+        """The newest runs that this caller may read, older than `before` if one is given."""
+        last = None if before is None else _run_id(before)
+        return await self._ask(c.ListRuns, limit=limit, task_type=task_type, before=last)
 
     async def note(self, text: str) -> ShortTerm:
         """Add a line to the short-term window of the ticket's session."""

@@ -4,7 +4,6 @@
 client no longer knows which of the two it talks to.
 """
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -27,7 +26,13 @@ class Transport(Protocol):
         ...
 
 
-OperatorToken = Callable[[str], Awaitable[str]]  # tenant -> a ticket of `agent:operator` in it
+class OperatorToken(Protocol):
+    """Signs with the operator's key: a ticket of `agent:operator` in a tenant.
+
+    The tenant begins with it, unless `begin` is false.
+    """
+
+    async def __call__(self, tenant: str, *, begin: bool = True) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import shlex
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -255,17 +256,19 @@ def settings_of(path: Path, given: Mapping[str, object]) -> Settings:
                 path.mkdir(mode=0o700, parents=True, exist_ok=True)
                 keep_settings(path, settings, prefix=prefix)
         return settings
+    here = shlex.quote(str(path))
     if settings.policy != began_with.policy:
         raise InvalidSettings(
             f"`policy` {settings.policy!r} is for a new home, and this one began with"
-            f" {began_with.policy!r}; replace it with `hindsight-ray policy load"
+            f" {began_with.policy!r}; replace it with `hindsight-ray --home {here} policy load"
             f" {settings.policy}`",
             setting="policy",
         )
     if settings.ledger != began_with.ledger:
         raise InvalidSettings(
             f"`ledger` {settings.ledger!r} is not where this home began, which is"
-            f" {began_with.ledger!r}; copy it with `hindsight-ray backup` and `restore`",
+            f" {began_with.ledger!r}; copy it with `hindsight-ray --home {here} backup"
+            f" {here}-copy`, and restore the copy into a new home",
             setting="ledger",
         )
     return settings

@@ -3,23 +3,33 @@
 As in `commands.py`, which has them all under one name; apart only for length.
 """
 
-from pydantic import Field
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
 
 from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.audit import Seal
 from hindsight_ray.domain.base import Command, Value
 from hindsight_ray.domain.caller import TicketRequest
-from hindsight_ray.domain.ids import AgentId, CommandId, TenantId, TicketId, UserId
+from hindsight_ray.domain.ids import AgentId, CommandId, TenantId, TicketId, TicketName, UserId
 from hindsight_ray.domain.numbers import Whole
 from hindsight_ray.domain.privacy import Handling
 from hindsight_ray.domain.scope import Scope
 from hindsight_ray.domain.text import Moment, Text
+from hindsight_ray.errors import InvalidInput
+
+_TICKET = re.compile(r"[0-9a-f]{32}\Z")  # what an issued ticket's id looks like
 
 
 class DropTenant(Command):
     """Delete a tenant with everything in it. For `agent:operator` alone."""
 
     tenant: TenantId
+
+
+class ListTenants(Command):
+    """Which tenants there are. For `agent:operator` alone, whatever tenant its ticket names."""
 
 
 class Share(Command):
@@ -74,10 +84,16 @@ class IssueTicket(Command):
     request: TicketRequest
 
 
+def _of_a_ticket(name: TicketName) -> TicketName:
+    if not _TICKET.match(name):
+        raise InvalidInput(f"`id` {name!r} is no ticket's id, which is 32 digits 0-9 and a-f")
+    return name
+
+
 class RevokeTicket(Command):
     """End a ticket before its time, by its id."""
 
-    ticket_id: TicketId
+    ticket_id: Annotated[TicketId, AfterValidator(_of_a_ticket)]
 
 
 class LoadPolicy(Command):

@@ -12,6 +12,7 @@ from hindsight_ray.domain.access_commands import (
     DropTenant,
     Erase,
     IssueTicket,
+    ListTenants,
     LoadPolicy,
     ReadAudit,
     ReadSeal,
@@ -75,6 +76,7 @@ OF_ACCESS: tuple[type[Value], ...] = (
     DropTenant,
     Erase,
     IssueTicket,
+    ListTenants,
     LoadPolicy,
     ReadAudit,
     ReadSeal,
@@ -164,6 +166,7 @@ class ListRuns(Command):
 
     limit: Whole = Field(default=20, ge=1, le=RESULTS_MAX)
     task_type: Short | None = None
+    before: RunId | None = None  # the last of the page before
 
 
 class SetWorking(Command):

@@ -56,6 +56,12 @@ class TicketRevoked(Value):
     revision: Revision
 
 
+class Tenants(Value):
+    """The tenants of a memory, by name."""
+
+    names: tuple[str, ...]
+
+
 class TenantDropped(Value):
     """The tenant is gone, with so many rows; its audit stays."""
 

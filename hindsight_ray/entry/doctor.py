@@ -50,7 +50,7 @@ def _outside(folder: Path) -> tuple[list[Finding], Settings | None]:
     """What can be told without opening the ledger; the settings if it may be opened."""
     findings = [_python(), _packages()]
     if not folder.is_dir():
-        step = "any command that writes makes it, or name another with `--home`"
+        step = "a first `hindsight-ray write` begins it; or name another with `--home`"
         return [*findings, Finding("home", "warning", f"{folder} is not there", step)], None
     findings += [_space(folder), _key(folder)]
     finding, settings = _settings(folder)
@@ -150,7 +150,12 @@ async def _ledger(world: World) -> Finding:
         tenants = await unit.policy.tenants()
     seen = f"{len(tenants)} tenants, {len(policy.rules)} rules at policy revision {policy.revision}"
     if not policy.rules:
-        return Finding("ledger", "fault", seen, "an empty policy denies everything: `policy load`")
+        return Finding(
+            "ledger",
+            "fault",
+            seen,
+            "an empty policy denies everything, its replacement too: restore a backup",
+        )
     return Finding("ledger", "ok", seen)
 
 

@@ -62,14 +62,16 @@ def absent(kind: str, name: str) -> NotFound:
     return NotFound(f"`{kind}` {name!r} is not there for this caller", kind=kind, id=name)
 
 
-async def admit(world: World, unit: Unit, caller: Caller) -> Admitted:
+async def admit(world: World, unit: Unit, caller: Caller, *, any_tenant: bool = False) -> Admitted:
     """Decide, inside `unit`, what a verified caller may do now. Raises `InvalidTicket`.
 
-    An error while deciding is `AccessDenied`; a ledger that cannot be read keeps its own error.
+    With `any_tenant`, in a tenant that nobody knows too. An error while deciding is
+    `AccessDenied`; a ledger that cannot be read keeps its own error.
     """
     now = world.clock.now()
     standing = await unit.policy.standing(caller.tenant, caller.ticket_id)
-    if expired(caller, now) or standing.ticket_revoked or not standing.tenant_known:
+    known = standing.tenant_known or any_tenant
+    if expired(caller, now) or standing.ticket_revoked or not known:
         raise InvalidTicket("`ticket` is not valid here; ask the operator for a new one")
     if standing.settled:
         world.privacies.met(standing.revision)

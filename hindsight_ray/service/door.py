@@ -90,6 +90,7 @@ VERBS: dict[type[c.Command], Verb] = {
     c.IssueTicket: operate.issue_ticket,
     c.RevokeTicket: operate.revoke_ticket,
     c.DropTenant: tenants.drop_tenant,
+    c.ListTenants: tenants.listed,
     c.LoadPolicy: operate.load_policy,
     c.ImportRuns: load_logs.load_logs,
     c.SetPrivacy: privacy.set_privacy,

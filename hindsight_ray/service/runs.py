@@ -111,11 +111,18 @@ async def read(world: World, caller: Caller, command: ReadRun) -> Trajectory:
 
 
 async def listed(world: World, caller: Caller, command: ListRuns) -> tuple[RunSummary, ...]:
-    """The newest runs of which the caller may read the whole audience."""
+    """The newest runs of which the caller may read the whole audience.
+
+    Raises `NotFound` for a `before` that the caller may not read: its place in time is its own.
+    """
     found: list[RunSummary] = []
-    before: str | None = None
+    before: str | None = command.before
     async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller)
+        if command.before is not None:
+            last = await unit.runs.get(caller.tenant, command.before)
+            if last is None or not admitted.may_read(last.audience):
+                raise absent("run", command.before)
         while len(found) < command.limit:
             page = await unit.runs.newest(
                 caller.tenant, limit=_PAGE, before=before, task_type=command.task_type

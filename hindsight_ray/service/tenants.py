@@ -1,14 +1,26 @@
-"""Dropping a tenant: nothing of it is left but its audit, and whoever comes back finds it empty."""
+"""Tenants: which there are; and dropping one, of which nothing is left but its audit.
+
+Whoever comes back finds it empty.
+"""
 
 from hindsight_ray.domain.caller import Caller
-from hindsight_ray.domain.commands import DropTenant
-from hindsight_ray.domain.receipt import TenantDropped
+from hindsight_ray.domain.commands import DropTenant, ListTenants
+from hindsight_ray.domain.receipt import TenantDropped, Tenants
 from hindsight_ray.domain.scope import GLOBAL
 from hindsight_ray.errors import AccessDenied, NotFound
+from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.noted import note_done
 from hindsight_ray.service.operate import admit_operator
 from hindsight_ray.service.policy_check import OPERATOR
 from hindsight_ray.service.world import World
+
+
+async def listed(world: World, caller: Caller, command: ListTenants) -> Tenants:  # noqa: ARG001 - as every verb
+    """Every tenant. For `agent:operator` alone; no tenant comes into being by asking."""
+    async with world.ledger.reading() as unit:
+        admitted = await admit(world, unit, caller, any_tenant=caller.agent == OPERATOR)
+        _require_operator(admitted, "list the tenants")
+        return Tenants(names=tuple(sorted(await unit.policy.tenants())))
 
 
 async def drop_tenant(world: World, caller: Caller, command: DropTenant) -> TenantDropped:
@@ -20,13 +32,7 @@ async def drop_tenant(world: World, caller: Caller, command: DropTenant) -> Tena
     await world.store.check()
     async with world.ledger.writing() as unit:
         admitted = await admit_operator(world, unit, caller)
-        if caller.agent != OPERATOR:
-            raise AccessDenied(
-                f"`{caller.principal}` may not drop a tenant; only `agent:{OPERATOR}` may",
-                action="administer",
-                object=GLOBAL,
-                revision=admitted.revision,
-            )
+        _require_operator(admitted, "drop a tenant")
         if command.tenant != caller.tenant:
             raise NotFound(
                 f"`tenant` {command.tenant!r} is not the one of this ticket", id=command.tenant
@@ -47,3 +53,15 @@ async def drop_tenant(world: World, caller: Caller, command: DropTenant) -> Tena
     if place is not None:
         await world.store.leave(place)
     return TenantDropped(tenant=command.tenant, rows=rows, grants_ended=len(grants))
+
+
+def _require_operator(admitted: Admitted, what: str) -> None:
+    principal = admitted.caller.principal
+    if admitted.caller.agent == OPERATOR and admitted.access.may("administer", GLOBAL):
+        return
+    raise AccessDenied(
+        f"`{principal}` may not {what}; only `agent:{OPERATOR}` may",
+        action="administer",
+        object=GLOBAL,
+        revision=admitted.revision,
+    )

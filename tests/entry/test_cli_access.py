@@ -110,6 +110,7 @@ def test_a_memory_is_begun_with_the_policy_that_is_named(
     home = ("--home", str(tmp_path / "home"))
     begun = _ran(capfd, "init", "--policy", "strict", "--embedding", "hashed", *home)
     assert begun["policy"] == "strict"
+    _ran(capfd, "ticket", *home, "--tenant", "acme", "--agent", "planner")
     sees = _ran(capfd, "policy", "sees", *home, "--tenant", "acme", "--agent", "planner")
     assert "global" not in sees["scopes"]
     assert cli.run(["init", "--policy", "team", *home]) == 2

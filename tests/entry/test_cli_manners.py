@@ -12,7 +12,7 @@ from tests.entry.conftest import Cli
 ALICE = ("--tenant", "acme", "--user", "alice")
 COMMANDS = (
     "demo", "up", "down", "status", "doctor", "ticket", "write", "search", "forget", "import",
-    "review", "attribute", "mcp", "run list", "run show", "policy check", "policy explain",
+    "review", "attribute", "mcp", "run list", "run show", "policy check", "why",
     "policy test", "policy load",
 )  # fmt: skip
 
@@ -22,6 +22,7 @@ COMMANDS = (
 def test_place_and_json_are_understood_before_and_after_a_command(
     cli: Cli, home: pathlib.Path, order: str
 ) -> None:
+    cli("ticket", *ALICE)
     shared = ["--home", str(home), "--json"]
     line = {
         "before": [*shared, "run", "list", *ALICE],
@@ -30,14 +31,13 @@ def test_place_and_json_are_understood_before_and_after_a_command(
     }[order]
     said = cli(*line, at_home=False)
     assert said.code == 0, said.err
-    assert said.document == {"runs": []}
-    assert (home / "operator.key").exists()
+    assert said.document == {"runs": [], "more": False}
 
 
 @pytest.mark.covers("cli.options")
 def test_what_is_said_after_a_command_wins(cli: Cli, tmp_path: pathlib.Path) -> None:
     other = tmp_path / "other"
-    assert cli("run", "list", *ALICE, "--home", str(other)).code == 0
+    assert cli("write", "The depot opens at nine", *ALICE, "--home", str(other)).code == 0
     assert other.is_dir()
     assert not (tmp_path / "home").exists()
 
@@ -76,7 +76,7 @@ def test_every_command_shows_its_help_with_the_shared_options(cli: Cli, command:
         ("import", "absent.json", "--format", "openai-messages", "--tenant", "acme"),
         ("import", __file__, "--format", "csv", "--tenant", "acme"),
         ("policy", "check", "absent.csv"),
-        ("policy", "explain", "borrow", "global", "--tenant", "acme", "--agent", "a"),
+        ("why", "borrow", "global", "--tenant", "acme", "--agent", "a"),
         ("policy", "test", "absent.yaml"),
         ("mcp", "--tenant", "acme", "--agent", "a"),
         ("mcp", "--stdio", "--http"),
@@ -100,17 +100,22 @@ def test_misuse_is_one_line_on_standard_error_and_exit_code_two(
 def test_a_refusal_is_one_line_on_standard_error_and_exit_code_one(
     cli: Cli, form: tuple[str, ...]
 ) -> None:
-    cli("run", "list", *ALICE)
+    cli("ticket", *ALICE)
     said = cli("write", "x", *ALICE, "--scope", "user:bob", *form)
     assert (said.code, said.out) == (1, "")
     assert len(said.err.splitlines()) == 1
-    assert said.err.startswith("error: `write` on `user:bob` is not allowed")
+    if form:
+        told = json.loads(said.err)
+        assert (told["error"], told["exit_code"]) == ("AccessDenied", 1)
+        assert told["message"].startswith("`write` on `user:bob` is not allowed")
+    else:
+        assert said.err.startswith("error: `write` on `user:bob` is not allowed")
 
 
 @pytest.mark.covers("cli.errors")
 @pytest.mark.parametrize("ticket", ["x", "a.b.c", ""])
 def test_a_ticket_that_is_none_is_refused(cli: Cli, ticket: str) -> None:
-    cli("run", "list", *ALICE)
+    cli("ticket", *ALICE)
     said = cli("search", "x", "--ticket", ticket)
     assert (said.code, said.out) == (1, "")
     assert "ticket" in said.err

@@ -151,12 +151,13 @@ def test_a_file_that_is_not_utf8_is_refused(cli: Cli, tmp_path: pathlib.Path) ->
 
 @pytest.mark.covers("cli.policy")
 def test_a_decision_is_explained_by_its_rule(cli_json: Document, cli: Cli) -> None:
-    allowed = cli_json("policy", "explain", "read", "user:alice", *PLANNER)
+    cli("ticket", *PLANNER)
+    allowed = cli_json("why", "read", "user:alice", *PLANNER)
     assert allowed["allowed"] is True
     assert "user:{acting}" in allowed["decisions"][0]["rule"]
-    denied = cli_json("policy", "explain", "read", "user:bob", *PLANNER)
+    denied = cli_json("why", "read", "user:bob", *PLANNER)
     assert denied["allowed"] is False
-    assert "denied" in cli("policy", "explain", "read", "user:bob", *PLANNER).out
+    assert "denied" in cli("why", "read", "user:bob", *PLANNER).out
 
 
 @pytest.mark.covers("cli.policy", "G5.reload")
@@ -211,7 +212,7 @@ def test_the_doctor_finds_a_used_home_sound(cli: Cli, cli_json: Document) -> Non
 def test_the_doctor_names_an_exposed_key_and_what_to_do(
     cli: Cli, cli_json: Document, home: pathlib.Path
 ) -> None:
-    cli_json("run", "list", *ALICE)
+    cli_json("init")
     (home / "operator.key").chmod(0o644)
     said = cli("doctor", "--json")
     assert said.code == 1
@@ -232,6 +233,6 @@ def test_the_doctor_makes_nothing_and_mends_nothing(cli: Cli, home: pathlib.Path
 
 def test_the_status_of_a_home_says_how_it_is_used(cli: Cli, cli_json: Document) -> None:
     assert cli_json("status")["state"] == "absent"
-    cli("run", "list", *ALICE)
+    cli("init")
     assert cli_json("status")["state"] == "embedded"
     assert cli_json("down") == {"ended": False}

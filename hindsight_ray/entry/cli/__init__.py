@@ -1,12 +1,16 @@
-"""The command line. `main` is what `hindsight-ray` calls.
+"""The command line. `hindsight-ray` calls `main` by way of `entry/start.py`.
 
-An answer goes to standard output, everything said beside it to standard error. Exit codes: 0 done,
-1 refused or failed, 2 misused.
+An answer goes to standard output, everything said beside it to standard error. With `--json` the
+answer is one JSON document, and so is an error: `error`, `message` and `exit_code`. Exit codes: 0
+done, 1 refused, failed or found wanting, 2 misused, 130 interrupted.
 """
 
+import itertools
+import json
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 
 import typer
 
@@ -17,17 +21,22 @@ from hindsight_ray.entry.cli import (
     keeping,
     leaks,
     memories,
+    one_memory,
     operate,
     people,
     policies,
     runs,
     serve,
+    sharing,
+    tickets,
     upkeep,
 )
 from hindsight_ray.entry.cli.options import remember_place
 from hindsight_ray.errors import HindsightError, InvalidInput
 
-_INTERRUPTED = 130
+REFUSED = 1
+MISUSED = 2
+INTERRUPTED = 130
 _DEBUG = "HINDSIGHT_DEBUG"
 
 
@@ -43,15 +52,15 @@ def program() -> typer.Typer:
         callback=remember_place,
     )
     for module in (
-        operate, deployment, keeping, memories, runs, attribution, policies, audits, leaks, serve,
-        people, upkeep,
+        operate, memories, one_memory, runs, attribution, tickets, sharing, policies, audits, leaks,
+        people, upkeep, deployment, serve, keeping,
     ):  # fmt: skip
         module.add_to(app)
     return app
 
 
-def main() -> None:
-    """Run the command line of this process and leave with its exit code."""
+def main() -> int:
+    """Run the command line of this process; return its exit code."""
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="replace")  # a terminal that lacks a character shows `?`
@@ -60,29 +69,34 @@ def main() -> None:
         sys.stdout.flush()
     except BrokenPipeError:  # whoever read has gone: `hindsight-ray run list | head -1`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(code)
+    return code
 
 
 def run(arguments: Sequence[str]) -> int:
     """Carry out one command line; return its exit code. Raises nothing but `SystemExit`."""
+    said = partial(_complain, as_json=_wants_json(arguments))
     try:
         code = program()(list(arguments), prog_name="hindsight-ray", standalone_mode=False)
-    except InvalidInput as misuse:
-        return _complain(misuse.message, 2)
-    except HindsightError as refusal:
-        return _complain(refusal.message, 1)
+    except HindsightError as error:
+        code = MISUSED if isinstance(error, InvalidInput) else REFUSED
+        return said(type(error).__name__, error.message, code)
     except typer.TyperException as misuse:
-        return _complain(misuse.format_message(), misuse.exit_code)
+        return said(InvalidInput.__name__, misuse.format_message(), misuse.exit_code)
     except (KeyboardInterrupt, typer.Abort):
-        return _complain("interrupted", _INTERRUPTED)
+        return said("Interrupted", "interrupted", INTERRUPTED)
     except BrokenPipeError:
-        return 1
+        return REFUSED
     except Exception as fault:  # the outermost place: a fault is one line too
         if os.environ.get(_DEBUG):
             raise
         kind = type(fault).__name__
-        return _complain(f"{kind}: {fault} (a fault of ours; {_DEBUG}=1 shows where)", 1)
+        return said("Fault", f"{kind}: {fault} (a fault of ours; {_DEBUG}=1 shows where)", REFUSED)
     return code if isinstance(code, int) else 0
+
+
+def _wants_json(arguments: Sequence[str]) -> bool:
+    """Whether `--json` is among the options, be the rest of the line however wrong."""
+    return "--json" in itertools.takewhile(lambda one: one != "--", arguments)
 
 
 def _as_utf8(argument: str) -> str:
@@ -93,9 +107,14 @@ def _as_utf8(argument: str) -> str:
         return argument
 
 
-def _complain(message: str, code: int) -> int:
-    """Say one line on standard error."""
+def _complain(kind: str, message: str, code: int, *, as_json: bool) -> int:
+    """Say one line on standard error, or one JSON document."""
     line = " ".join(message.split())
-    if line:  # a group that was named without a command has shown its help instead
-        sys.stderr.write(f"error: {line}\n")
+    if not line:  # a group that was named without a command has shown its help instead
+        return code
+    if as_json:
+        line = json.dumps({"error": kind, "message": line, "exit_code": code}, ensure_ascii=False)
+    else:
+        line = f"error: {line}"
+    sys.stderr.write(line.encode("utf-8", "replace").decode("utf-8") + "\n")
     return code

@@ -3,16 +3,16 @@
 import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from hindsight_ray import compose
 from hindsight_ray.client.hindsight import Hindsight
 from hindsight_ray.client.memory import Memory
 from hindsight_ray.domain import commands as c
-from hindsight_ray.domain.base import build
+from hindsight_ray.domain.base import Value, build
 from hindsight_ray.entry.cli.options import Asked
-from hindsight_ray.entry.cli.show import note
-from hindsight_ray.errors import Unavailable
+from hindsight_ray.entry.cli.places import check_home, check_tenant
+from hindsight_ray.errors import InvalidInput, InvalidSettings, Unavailable
 
 TICKET_LIFETIME_S = 600  # one command's ticket; nobody else ever sees it
 
@@ -22,25 +22,47 @@ async def opened(asked: Asked) -> AsyncGenerator[Hindsight]:
     """The memory that `--home` or `--address` names."""
     if asked.address is not None:
         if await compose.status(asked.address) is None:
-            raise Unavailable(f"no deployment runs at `--address {asked.address}`; see `up`")
+            raise Unavailable(
+                f"no deployment runs at `--address {asked.address}`; `hindsight-ray up` starts one"
+            )
         async with compose.connect(asked.address, asked.home) as hindsight:
             yield hindsight
         return
-    folder = asked.folder
-    if not folder.exists():
-        note(f"a new memory begins in {folder}")
-    async with compose.open(folder) as hindsight:
+    check_home(asked)
+    async with compose.open(asked.folder) as hindsight:
         yield hindsight
 
 
 async def caller_memory(hindsight: Hindsight, asked: Asked) -> Memory:
     """The memory of who asks: by the given ticket, else one for the names, else the operator's."""
+    await check_who(hindsight, asked)
     if asked.ticket is not None:
         return hindsight.as_caller(asked.ticket)
     if asked.agent is None and asked.user is None:
         return hindsight.operator(asked.tenant_named())
     fields = asked.ticket_fields(lifetime_s=TICKET_LIFETIME_S)
     return hindsight.as_caller(await hindsight.issue_ticket(**fields))
+
+
+async def check_who(hindsight: Hindsight, asked: Asked) -> None:
+    """Refuse a tenant that is not there, and names that are not those of the ticket given."""
+    if asked.ticket is None:
+        await check_tenant(hindsight, asked)
+        return
+    given = {
+        "tenant": asked.tenant, "agent": asked.agent, "user": asked.user, "session": asked.session,
+    }  # fmt: skip
+    named = {name: value for name, value in given.items() if value is not None}
+    if not named:
+        return
+    caller = await hindsight.as_caller(asked.ticket).whoami()
+    for name, value in named.items():
+        if getattr(caller, name) != value:
+            raise InvalidSettings(
+                f"`--{name}` {value!r} is not what the ticket says; leave it out, or leave out"
+                " `--ticket` (also HINDSIGHT_TICKET and HINDSIGHT_TENANT, where they are set)",
+                field=name,
+            )
 
 
 async def ask(asked: Asked, kind: type[c.Command], fields: Mapping[str, object]) -> Any:
@@ -59,12 +81,46 @@ async def ask_as_operator(asked: Asked, kind: type[c.Command], fields: Mapping[s
     async with opened(asked) as hindsight:
         if asked.ticket is not None:
             return await hindsight.as_caller(asked.ticket).ask(command)
+        await check_tenant(hindsight, asked)
         return await hindsight.operator(asked.tenant_named()).ask(command)
 
 
-def built(kind: type[c.Command], fields: Mapping[str, object]) -> c.Command:
-    """The command of what was said. Raises `InvalidInput` before anything is opened."""
-    return build(kind, {name: value for name, value in fields.items() if value is not None})
+V = TypeVar("V", bound=Value)
+# What is typed for a field where it is not the field's own name as an option.
+_SAID = {
+    "memory_id": "ID", "memory_ids": "ID", "run_id": "RUN", "content": "CONTENT",
+    "query": "QUERY", "object": "OBJECT", "action": "ACTION", "verdict": "VERDICT",
+    "scopes": "--scope", "types": "--type", "layers": "--layer", "statuses": "--status",
+    "tools": "--tool", "tags": "--tag", "labels": "--label", "steps": "--step",
+    "actions": "--action", "expires_at": "--expires", "lifetime_s": "--hours",
+    "ticket_id": "--revoke", "text": "FILE",
+}  # fmt: skip
+_ARGUMENTS: dict[tuple[type[Value], str], str] = {
+    (c.CloseProject, "project"): "PROJECT",
+    (c.Erase, "user"): "USER",
+    (c.WhoSees, "scope"): "SCOPE",
+    (c.WhoSees, "action"): "--action",
+    (c.DropTenant, "tenant"): "TENANT",
+}
+
+
+def built(kind: type[V], fields: Mapping[str, object]) -> V:
+    """The value of what was said. Raises `InvalidInput` before anything is opened."""
+    try:
+        return build(kind, {name: value for name, value in fields.items() if value is not None})
+    except InvalidInput as error:
+        raise _as_said(kind, error) from None
+
+
+def _as_said(kind: type[Value], error: InvalidInput) -> InvalidInput:
+    """The error about what was typed: an option or an argument, not the field it stands for."""
+    field, _, rest = str(error.details.get("field", "")).partition("[")
+    if not field or not error.message.startswith(f"`{field}"):
+        return error
+    said = _ARGUMENTS.get((kind, field)) or _SAID.get(field) or f"--{field.replace('_', '-')}"
+    place = f"`{field}[{rest}`" if rest else f"`{field}`"
+    message = error.message.replace(place, f"`{said}`", 1)
+    return type(error)(message, **error.details)
 
 
 def text_or_input(text: str) -> str:

@@ -1,7 +1,7 @@
 """The command `attribute`: who made the outcome, as a table, a page, an image or a document."""
 
 import pathlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -13,7 +13,7 @@ from hindsight_ray.domain.credit import Attribution, Credited
 from hindsight_ray.domain.run import Trajectory
 from hindsight_ray.entry.cli import show, show_credit
 from hindsight_ray.entry.cli.asking import built, caller_memory, opened
-from hindsight_ray.entry.cli.options import Asked, command
+from hindsight_ray.entry.cli.options import RUNS, Asked, command
 from hindsight_ray.errors import InvalidInput
 
 _HERE = ("provenance", "blame", "spectrum", "judge")  # found by asking; any other method was kept
@@ -24,6 +24,7 @@ def add_to(app: typer.Typer) -> None:
     command(
         app,
         "attribute",
+        panel=RUNS,
         epilog="Example: hindsight-ray attribute RUN --tenant acme --html credit.html",
     )(attributed)
 
@@ -72,9 +73,13 @@ async def attributed(
         found: Attribution = (
             _kept_by(method, kept) if question is None else await memory.ask(question)
         )
-    _write(html, lambda: page(record.trajectory, found).encode("utf-8"))
-    _write(png, lambda: _image(record.trajectory, found))
-    _write(prov, lambda: _document(record.trajectory, found))
+    for file, content in (
+        (html, lambda: page(record.trajectory, found).encode("utf-8")),
+        (png, lambda: _image(record.trajectory, found)),
+        (prov, lambda: _document(record.trajectory, found)),
+    ):
+        if file is not None:
+            show.note(asked.json, f"wrote {file} ({_write(file, content()):,} bytes)")
     show.answer(asked.json, found, show_credit.attribution(found, record.trajectory, kept))
 
 
@@ -103,12 +108,9 @@ def _document(trajectory: Trajectory, found: Attribution) -> bytes:
     return prov_json(trajectory, found).encode("utf-8")
 
 
-def _write(file: pathlib.Path | None, content: Callable[[], bytes]) -> None:
-    if file is None:
-        return
-    data = content()
+def _write(file: pathlib.Path, data: bytes) -> int:
     try:
         file.write_bytes(data)
     except OSError as error:
         raise InvalidInput(f"`FILE` {file} cannot be written: {error.strerror}") from None
-    show.note(f"wrote {file} ({len(data):,} bytes)")
+    return len(data)

@@ -1,20 +1,21 @@
 """The audit and the keys: read it, verify it, keep its seal elsewhere; rotate and retire keys."""
 
 import pathlib
+import shlex
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 from pydantic import ValidationError
 
-from hindsight_ray.adapters.policy.tickets import OPERATOR_KEYS
 from hindsight_ray import compose
+from hindsight_ray.adapters.policy.tickets import OPERATOR_KEYS
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.audit import AuditReport, Seal
 from hindsight_ray.domain.rows import AuditEntry
 from hindsight_ray.entry.cli import people, show, show_access
 from hindsight_ray.entry.cli.asking import ask
-from hindsight_ray.entry.cli.options import Asked, command, remember_place
+from hindsight_ray.entry.cli.options import ACCESS, Asked, command, remember_place
 from hindsight_ray.errors import InvalidInput
 
 
@@ -31,14 +32,14 @@ def add_to(app: typer.Typer) -> None:
         seal
     )
     people.add_to_audit(audit)
-    app.add_typer(audit, name="audit")
+    app.add_typer(audit, name="audit", rich_help_panel=ACCESS)
     key = typer.Typer(
         no_args_is_help=True, help="The keys that sign tickets.", callback=remember_place
     )
     command(key, "list", caller=False, epilog="Example: hindsight-ray key list")(keys)
     command(key, "rotate", caller=False, epilog="Example: hindsight-ray key rotate")(rotate)
     command(key, "retire", caller=False, epilog="Example: hindsight-ray key retire KID")(retire)
-    app.add_typer(key, name="key")
+    app.add_typer(key, name="key", rich_help_panel=ACCESS)
 
 
 async def listed(
@@ -58,7 +59,7 @@ async def listed(
         }
         for one in entries
     ]  # fmt: skip
-    show.answer(asked.json, document, made)
+    show.answer(asked.json, document, show.rows(made, "entries"))
 
 
 async def verify(
@@ -103,7 +104,8 @@ async def keys(asked: Asked) -> None:
 async def rotate(asked: Asked) -> None:
     """Sign with a new key from now on. Tickets of the old one stay good until it is retired."""
     before, kid = await compose.rotate_key(asked.folder)
-    text = f"{kid} signs from now on; `hindsight-ray key retire {before}` ends the tickets before"
+    retiring = f"hindsight-ray --home {shlex.quote(str(asked.folder))} key retire {before}"
+    text = f"{kid} signs from now on; `{retiring}` ends the tickets before"
     show.answer(asked.json, {"signing": kid, "before": before}, show.plain(text))
 
 

@@ -9,7 +9,7 @@ import typer
 from hindsight_ray import compose
 from hindsight_ray.adapters.home import LEDGER_FILE, deployment_address
 from hindsight_ray.entry.cli import show
-from hindsight_ray.entry.cli.options import Asked, command
+from hindsight_ray.entry.cli.options import SERVING, Asked, command
 from hindsight_ray.errors import Unavailable
 from hindsight_ray.settings import read_config
 
@@ -35,17 +35,14 @@ Profile = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     """Put the commands of this module into the program."""
-    command(app, "up", caller=False, epilog="Example: hindsight-ray --home ./memory up")(up)
-    command(app, "status", caller=False, epilog="Example: hindsight-ray --home ./memory status")(
-        status
-    )
-    command(
-        app,
-        "scale",
-        caller=False,
-        epilog="Example: hindsight-ray --address 10.0.0.7:6379 scale --brokers 3",
-    )(scale)
-    command(app, "down", caller=False, epilog="Example: hindsight-ray --home ./memory down")(down)
+    here, there = "hindsight-ray --home ./memory", "hindsight-ray --address 10.0.0.7:6379"
+    for name, verb, example in (
+        ("up", up, f"{here} up"),
+        ("status", status, f"{here} status"),
+        ("scale", scale, f"{there} scale --brokers 3"),
+        ("down", down, f"{here} down"),
+    ):
+        command(app, name, caller=False, epilog=f"Example: {example}", panel=SERVING)(verb)
 
 
 async def up(
@@ -68,8 +65,7 @@ async def up(
     }
     chosen = {name: value for name, value in given.items() if value is not None}
     settings: dict[str, Any] = {**({} if config is None else read_config(config)), **chosen}
-    if not asked.json:
-        show.note("starting; this takes some seconds")
+    show.note(asked.json, "starting; this takes some seconds")
     if asked.address is None:
         deployed = await compose.up(asked.folder, **settings)
     else:
@@ -105,7 +101,9 @@ async def status(asked: Asked) -> None:
         _show(asked, _document(deployed))
         return
     if asked.address is not None:
-        raise Unavailable(f"no deployment runs at `--address {asked.address}`; start it with `up`")
+        raise Unavailable(
+            f"no deployment runs at `--address {asked.address}`; `hindsight-ray up` starts one"
+        )
     there = (asked.folder / LEDGER_FILE).is_file()
     state = "embedded" if there else "absent"
     _show(asked, {"home": str(asked.folder), "state": state, "address": None, "actors": []})

@@ -10,9 +10,9 @@ from hindsight_ray import compose
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.receipt import TenantDropped
 from hindsight_ray.entry.cli import show
-from hindsight_ray.entry.cli.asking import ask
+from hindsight_ray.entry.cli.asking import ask, opened
 from hindsight_ray.entry.cli.deployment import Config
-from hindsight_ray.entry.cli.options import Asked, command
+from hindsight_ray.entry.cli.options import ACCESS, UPKEEP, Asked, command, remember_place
 from hindsight_ray.errors import InvalidSettings
 from hindsight_ray.settings import read_config
 
@@ -21,17 +21,32 @@ Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the copy i
 
 def add_to(app: typer.Typer) -> None:
     """Put the commands of this module into the program."""
-    command(app, "backup", caller=False, epilog="Example: hindsight-ray --home ./m backup ./copy")(
+    here = "Example: hindsight-ray --home"
+    command(app, "backup", caller=False, epilog=f"{here} ./memory backup ./copy", panel=UPKEEP)(
         backup
     )
-    command(app, "restore", caller=False, epilog="Example: hindsight-ray --home ./new restore ./c")(
+    command(app, "restore", caller=False, epilog=f"{here} ./new restore ./copy", panel=UPKEEP)(
         restore
     )
+    tenant = typer.Typer(
+        no_args_is_help=True, help="Which tenants there are.", callback=remember_place
+    )
+    command(tenant, "list", epilog=f"{here} ./memory tenant list")(tenants)
+    app.add_typer(tenant, name="tenant", rich_help_panel=ACCESS)
     command(
-        app,
-        "drop-tenant",
-        epilog="Example: hindsight-ray --home ./memory drop-tenant acme --tenant acme",
+        app, "drop-tenant", epilog=f"{here} ./memory drop-tenant acme --tenant acme", panel=ACCESS
     )(drop_tenant)
+
+
+async def tenants(asked: Asked) -> None:
+    """List the tenants of a memory; for the holder of the operator's key."""
+    async with opened(asked) as hindsight:
+        if asked.ticket is not None:
+            names = (await hindsight.as_caller(asked.ticket).ask(c.ListTenants())).names
+        else:
+            names = await hindsight.tenants()
+    picture = show.plain("\n".join(names)) if names else show.nothing("tenants")
+    show.answer(asked.json, {"tenants": list(names)}, picture)
 
 
 async def backup(asked: Asked, folder: Folder) -> None:

@@ -4,13 +4,19 @@ import typer
 
 from hindsight_ray.entry.cli import show
 from hindsight_ray.entry.cli.asking import opened
-from hindsight_ray.entry.cli.options import Asked, command
+from hindsight_ray.entry.cli.options import ACCESS, Asked, command
 from hindsight_ray.errors import InvalidSettings
 
 
 def add_to(app: typer.Typer) -> None:
     """Put the command of this module into the program."""
-    command(app, "leakcheck", caller=False, epilog="Example: hindsight-ray leakcheck")(leakcheck)
+    command(
+        app,
+        "leakcheck",
+        caller=False,
+        epilog="Example: hindsight-ray --home ./memory leakcheck",
+        panel=ACCESS,
+    )(leakcheck)
 
 
 async def leakcheck(asked: Asked) -> int:

@@ -1,4 +1,4 @@
-"""The verbs on memories: write, search, forget."""
+"""The verbs on memories at large: write, search, search-many."""
 
 import uuid
 from datetime import UTC, datetime
@@ -10,8 +10,8 @@ from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.answer import Found
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.entry.cli import show
-from hindsight_ray.entry.cli.asking import ask, text_or_input
-from hindsight_ray.entry.cli.options import Asked, command
+from hindsight_ray.entry.cli.asking import ask, built, text_or_input
+from hindsight_ray.entry.cli.options import MEMORIES, Asked, command
 from hindsight_ray.errors import InvalidInput
 
 CommandId = Annotated[
@@ -19,22 +19,32 @@ CommandId = Annotated[
 ]
 
 
+Times = Annotated[str | None, typer.Option(metavar="TIME", help="ISO 8601.")]
+
+
 def add_to(app: typer.Typer) -> None:
     """Put the commands of this module into the program."""
+    who = "--tenant acme --user alice"
     command(
         app,
         "write",
-        epilog='Example: hindsight-ray write "Dates as YYYY-MM-DD" --tenant acme --user alice'
+        begins=True,
+        epilog=f'Example: hindsight-ray write "Dates as YYYY-MM-DD" {who}'
         " --type preference --topic date_format",
+        panel=MEMORIES,
     )(write)
     command(
         app,
         "search",
-        epilog='Example: hindsight-ray search "how are dates written?" --tenant acme --user alice',
+        epilog=f'Example: hindsight-ray search "how are dates written?" {who}',
+        panel=MEMORIES,
     )(search)
-    command(app, "forget", epilog="Example: hindsight-ray forget ID --tenant acme --user alice")(
-        forget
-    )
+    command(
+        app,
+        "search-many",
+        epilog=f'Example: hindsight-ray search-many "dates?" "who is on call?" {who}',
+        panel=MEMORIES,
+    )(search_many)
 
 
 async def write(
@@ -55,7 +65,7 @@ async def write(
     step: Annotated[list[str] | None, typer.Option(help="Of a procedure, in order.")] = None,
     project: Annotated[str | None, typer.Option()] = None,
     source: Annotated[str, typer.Option(help="Who said it: user, agent or tool.")] = "user",
-    expires: Annotated[str | None, typer.Option(metavar="TIME", help="ISO 8601.")] = None,
+    expires: Times = None,
     command_id: CommandId = None,
 ) -> None:
     """Keep a statement."""
@@ -63,7 +73,7 @@ async def write(
         "content": text_or_input(content), "scope": scope, "type": type_, "topic": topic,
         "confidence": confidence, "importance": importance, "tags": tag or None,
         "labels": label or None, "steps": step or None, "project": project, "source": source,
-        "expires_at": moment("expires", expires), "command_id": command_id or uuid.uuid4().hex,
+        "expires_at": moment("expires", expires), "command_id": fresh_unless(command_id),
     }  # fmt: skip
     receipt: Receipt = await ask(asked, c.Write, fields)
     show.answer(asked.json, receipt, show.receipt(receipt))
@@ -82,8 +92,8 @@ async def search(
     ] = None,
     task_type: Annotated[str | None, typer.Option(help="Narrows experiences.")] = None,
     tool: Annotated[list[str] | None, typer.Option(help="Narrows experiences.")] = None,
-    since: Annotated[str | None, typer.Option(metavar="TIME", help="ISO 8601.")] = None,
-    until: Annotated[str | None, typer.Option(metavar="TIME", help="ISO 8601.")] = None,
+    since: Times = None,
+    until: Times = None,
     render: Annotated[bool, typer.Option("--render", help="As text for a prompt.")] = False,
 ) -> None:
     """Find memories, as far as who asks may read them."""
@@ -96,16 +106,26 @@ async def search(
     show.answer(asked.json, found, show.plain(found.render()) if render else show.found(found))
 
 
-async def forget(
+async def search_many(
     asked: Asked,
-    memory_id: Annotated[str, typer.Argument(metavar="ID", help="The memory's id.")],
+    queries: Annotated[list[str], typer.Argument(metavar="QUERY...", help="In plain words.")],
     *,
-    command_id: CommandId = None,
+    k: Annotated[int | None, typer.Option("-k", "--k", help="At most so many hits each.")] = None,
 ) -> None:
-    """Take a memory out of every answer."""
-    fields = {"memory_id": memory_id, "command_id": command_id or uuid.uuid4().hex}
-    receipt: Receipt = await ask(asked, c.Forget, fields)
-    show.answer(asked.json, receipt, show.receipt(receipt))
+    """Find memories for several questions at once, at one state of the memory and the policy."""
+    searches = tuple(built(c.Search, {"query": query, "k": k}) for query in queries)
+    answers: tuple[Found, ...] = await ask(asked, c.SearchMany, {"searches": searches})
+    parts = [
+        part
+        for query, found in zip(queries, answers, strict=True)
+        for part in (show.heading(query), show.found(found))
+    ]
+    show.answer(asked.json, list(answers), show.stacked(*parts))
+
+
+def fresh_unless(command_id: str | None) -> str:
+    """The id that was given, be it empty, which is refused; else one of its own."""
+    return uuid.uuid4().hex if command_id is None else command_id
 
 
 def moment(name: str, text: str | None) -> datetime | None:

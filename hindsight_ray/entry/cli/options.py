@@ -17,7 +17,15 @@ import typer
 
 from hindsight_ray.domain.base import build
 from hindsight_ray.domain.caller import TicketRequest
-from hindsight_ray.errors import InvalidSettings
+from hindsight_ray.errors import InvalidInput, InvalidSettings
+
+# What the commands are listed under, in this order.
+START = "Beginning"
+MEMORIES = "Memories"
+RUNS = "Runs and credit"
+ACCESS = "Who may know what"
+UPKEEP = "Keeping it in order"
+SERVING = "Serving"
 
 HOME_DEFAULT = pathlib.Path("memory")
 
@@ -51,6 +59,11 @@ TicketText = Annotated[
     ),
 ]
 
+NewTenant = Annotated[
+    bool,
+    typer.Option("--new-tenant", help="Begin the tenant if it is not there.", rich_help_panel=_WHO),
+]
+
 _PLACE = {"home": Home, "address": Address, "json_": Json}
 _CALLER = {
     "tenant": Tenant,
@@ -59,6 +72,8 @@ _CALLER = {
     "session": Session,
     "ticket": TicketText,
 }
+_BEGINNER = {"new_tenant": NewTenant}
+_FLAGS = frozenset({"json_", "new_tenant"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +88,8 @@ class Asked:
     user: str | None = None
     session: str | None = None
     ticket: str | None = None
+    begins: bool = False  # whether the command may begin a home, and its first tenant
+    new_tenant: bool = False
 
     @property
     def folder(self) -> pathlib.Path:
@@ -82,7 +99,9 @@ class Asked:
     def tenant_named(self) -> str:
         """The tenant, or the complaint that it is missing."""
         if self.tenant is None:
-            raise InvalidSettings("`--tenant` is missing; name the tenant, or pass `--ticket`")
+            raise InvalidSettings(
+                "`--tenant` is missing; name the tenant, or pass `--ticket`", field="tenant"
+            )
         return self.tenant
 
     def check_caller(self) -> None:
@@ -94,7 +113,11 @@ class Asked:
         """What to ask a ticket for: these names, checked. Raises `InvalidInput`."""
         named = {"agent": self.agent, "user": self.user, "session": self.session}
         fields = {"tenant": self.tenant_named(), "lifetime_s": lifetime_s, **named}
-        return build(TicketRequest, fields).model_dump(exclude_none=True)
+        try:
+            return build(TicketRequest, fields).model_dump(exclude_none=True)
+        except InvalidInput as error:
+            message = error.message.replace("`", "`--", 1) if "field" in error.details else ""
+            raise InvalidInput(message or error.message, **error.details) from None
 
 
 def remember_place(
@@ -108,15 +131,23 @@ Verb = Callable[..., Awaitable[int | None]]
 
 
 def command(
-    app: typer.Typer, name: str, *, caller: bool = True, epilog: str | None = None
+    app: typer.Typer,
+    name: str,
+    *,
+    caller: bool = True,
+    begins: bool = False,
+    epilog: str | None = None,
+    panel: str | None = None,
+    hidden: bool = False,
 ) -> Callable[[Verb], Verb]:
     """Make an `async def` a command of `app`, with the options of place and, if asked, of caller.
 
-    What it returns is the exit code; None is 0.
+    One that `begins` may begin a home and a tenant. What a command returns is the exit code; None
+    is 0.
     """
 
     def declare(function: Verb) -> Verb:
-        shared = _PLACE | (_CALLER if caller else {})
+        shared = _PLACE | (_CALLER if caller else {}) | (_BEGINNER if caller and begins else {})
         hints = get_type_hints(function, include_extras=True)
         own = [
             parameter.replace(annotation=hints[parameter.name])
@@ -126,7 +157,7 @@ def command(
             inspect.Parameter(
                 key,
                 inspect.Parameter.KEYWORD_ONLY,
-                default=False if key == "json_" else None,
+                default=False if key in _FLAGS else None,
                 annotation=kind,
             )
             for key, kind in shared.items()
@@ -135,7 +166,8 @@ def command(
         @functools.wraps(function)
         def invoked(context: typer.Context, **given: Any) -> None:
             said = {key: given.pop(key) for key in shared}
-            code = asyncio.run(_awaited(function(_later(_said(context.parent), **said), **given)))
+            asked = replace(_later(_said(context.parent), **said), begins=begins)
+            code = asyncio.run(_awaited(function(asked, **given)))
             if code:
                 raise typer.Exit(code)
 
@@ -149,7 +181,7 @@ def command(
             one.name: one.annotation for one in signature.parameters.values()
         }
         del invoked.__wrapped__  # pyright: ignore[reportAttributeAccessIssue]
-        app.command(name, epilog=epilog)(invoked)
+        app.command(name, epilog=epilog, rich_help_panel=panel, hidden=hidden)(invoked)
         return function
 
     return declare

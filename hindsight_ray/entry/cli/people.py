@@ -11,7 +11,7 @@ from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.upkeep import Sample, SampleReport, SampleWeek, Verdict, Waiting
 from hindsight_ray.entry.cli import show
 from hindsight_ray.entry.cli.asking import ask, text_or_input
-from hindsight_ray.entry.cli.options import Asked, command, remember_place
+from hindsight_ray.entry.cli.options import UPKEEP, Asked, command, remember_place
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The memory's id.")]
 Why = Annotated[str | None, typer.Option("--why", help="Kept in its history.")]
@@ -30,7 +30,7 @@ def add_to(app: typer.Typer) -> None:
     command(pending, "accept", epilog=f"{example} accept ID --tenant acme --user alice")(accept)
     command(pending, "reject", epilog=f"{example} reject ID --tenant acme --user alice")(reject)
     command(pending, "edit", epilog=f'{example} edit ID "The depot opens at six"')(edit)
-    app.add_typer(pending, name="pending")
+    app.add_typer(pending, name="pending", rich_help_panel=UPKEEP)
 
 
 def add_to_audit(audit: typer.Typer) -> None:
@@ -55,7 +55,7 @@ async def listed(
         against = "; ".join(kept.content for kept in one.conflicts)
         row = (memory.id, memory.scope, memory.status, memory.content, one.why, against)
         made.add_row(*map(show.plain, row))
-    show.answer(asked.json, list(found), made)
+    show.answer(asked.json, list(found), show.rows(made, "memories", "wait for a person"))
 
 
 async def accept(asked: Asked, memory_id: Id, *, why: Why = None) -> None:
@@ -107,7 +107,7 @@ async def sample(
     for one in drawn.memories:
         row = (one.id, one.scope, one.type, one.content, one.source.kind)
         made.add_row(*map(show.plain, row))
-    show.answer(asked.json, drawn, made)
+    show.answer(asked.json, drawn, show.rows(made, "memories", "to draw from"))
 
 
 async def judge(
@@ -129,7 +129,7 @@ async def report(asked: Asked, *, scope: ScopeOption = None) -> None:
         made.add_row(*_row(week.since.date().isoformat(), week))
     if found.total is not None:
         made.add_row(*_row("all", found.total))
-    show.answer(asked.json, found, made)
+    show.answer(asked.json, found, show.rows(made, "memories", "were judged yet"))
 
 
 def _row(name: str, week: SampleWeek) -> tuple[str, ...]:

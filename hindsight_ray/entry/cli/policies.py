@@ -2,6 +2,7 @@
 
 import pathlib
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -18,8 +19,8 @@ from hindsight_ray.core.policy_text import parse_policy
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.receipt import PolicyLoaded
 from hindsight_ray.entry.cli import show, show_access
-from hindsight_ray.entry.cli.asking import ask, ask_as_operator
-from hindsight_ray.entry.cli.options import Asked, command, remember_place
+from hindsight_ray.entry.cli.asking import ask_as_operator, built, caller_memory, opened
+from hindsight_ray.entry.cli.options import ACCESS, Asked, command, remember_place
 from hindsight_ray.errors import InvalidInput, InvalidPolicy
 from hindsight_ray.service.policy_check import check_policy
 
@@ -32,12 +33,9 @@ def add_to(app: typer.Typer) -> None:
     command(
         group, "check", caller=False, epilog="Example: hindsight-ray policy check policies/mine.csv"
     )(check)
-    command(
-        group,
-        "explain",
-        epilog="Example: hindsight-ray policy explain read user:bob --tenant acme --agent planner"
-        " --user alice",
-    )(explain)
+    example = "why read user:bob --tenant acme --agent planner --user alice"
+    command(app, "why", epilog=f"Example: hindsight-ray {example}", panel=ACCESS)(why)
+    command(group, "explain", epilog=f"The same as: hindsight-ray {example}", hidden=True)(why)
     command(group, "test", caller=False, epilog="Example: hindsight-ray policy test")(run_scenarios)
     command(group, "load", epilog="Example: hindsight-ray policy load mine.csv --tenant acme")(load)
     command(group, "who", epilog="Example: hindsight-ray policy who user:alice --tenant acme")(who)
@@ -50,7 +48,7 @@ def add_to(app: typer.Typer) -> None:
     command(group, "lint", caller=False, epilog="Example: hindsight-ray policy lint mine.csv")(
         lint_file
     )
-    app.add_typer(group, name="policy")
+    app.add_typer(group, name="policy", rich_help_panel=ACCESS)
 
 
 async def check(asked: Asked, file: PolicyFile) -> None:
@@ -66,7 +64,7 @@ async def check(asked: Asked, file: PolicyFile) -> None:
     show.answer(asked.json, counts, show.facts(counts, "the policy is sound"))
 
 
-async def explain(
+async def why(
     asked: Asked,
     action: Annotated[str, typer.Argument(metavar="ACTION", help="read, write, forget, …")],
     object_: Annotated[str, typer.Argument(metavar="OBJECT", help="A scope or a memory's id.")],
@@ -142,14 +140,22 @@ async def lint_file(asked: Asked, file: PolicyFile) -> int:
     made = show.table("finding", "line", "why")
     for one in found:
         made.add_row(one.finding, show.plain(one.line), show.plain(one.why))
-    text = made if found else show.plain("nothing found")
-    show.answer(asked.json, document, text)
+    show.answer(asked.json, document, show.rows(made, "findings"))
     return 1 if found else 0
 
 
 async def load(asked: Asked, file: PolicyFile) -> None:
-    """Put a policy file, or a shipped profile by its name, in force. A fault changes nothing."""
-    loaded: PolicyLoaded = await ask(asked, c.LoadPolicy, {"text": policy_text(file)})
+    """Put a policy file, or a shipped profile by its name, in force. A fault changes nothing.
+
+    One policy is for all tenants: `--tenant` only says in whose audit the change is written, by
+    default that of the first by name.
+    """
+    step = built(c.LoadPolicy, {"text": policy_text(file)})
+    async with opened(asked) as hindsight:
+        if asked.ticket is None and asked.tenant is None:
+            asked = replace(asked, tenant=next(iter(await hindsight.tenants()), None))
+        memory = await caller_memory(hindsight, asked)
+        loaded: PolicyLoaded = await memory.ask(step)
     show.answer(asked.json, loaded, show.facts(loaded.model_dump(), "in force"))
 
 

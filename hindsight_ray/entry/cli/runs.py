@@ -10,8 +10,8 @@ from hindsight_ray.domain.chat import Retried, Spent
 from hindsight_ray.domain.review import ReviewReport
 from hindsight_ray.domain.run import RunSummary, Trajectory
 from hindsight_ray.entry.cli import show
-from hindsight_ray.entry.cli.asking import ask
-from hindsight_ray.entry.cli.options import Asked, command, remember_place
+from hindsight_ray.entry.cli.asking import ask, built, caller_memory, opened
+from hindsight_ray.entry.cli.options import RUNS, Asked, command, remember_place
 from hindsight_ray.errors import InvalidImport, InvalidInput
 
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
@@ -23,14 +23,18 @@ def add_to(app: typer.Typer) -> None:
     group = typer.Typer(no_args_is_help=True, help="What was recorded.", callback=remember_place)
     command(group, "list", epilog="Example: hindsight-ray run list --tenant acme")(listed)
     command(group, "show", epilog="Example: hindsight-ray run show RUN --tenant acme")(shown)
-    app.add_typer(group, name="run")
+    app.add_typer(group, name="run", rich_help_panel=RUNS)
     command(
         app,
         "import",
+        panel=RUNS,
+        begins=True,
         epilog="Example: hindsight-ray import log.json --format openai-messages --tenant acme",
     )(imported)
-    command(app, "spent", epilog="Example: hindsight-ray spent --tenant acme")(spent)
-    command(app, "review", epilog="Example: hindsight-ray review RUN --tenant acme")(reviewed)
+    command(app, "review", epilog="Example: hindsight-ray review RUN --tenant acme", panel=RUNS)(
+        reviewed
+    )
+    command(app, "spent", epilog="Example: hindsight-ray spent --tenant acme", panel=RUNS)(spent)
 
 
 async def listed(
@@ -38,11 +42,25 @@ async def listed(
     *,
     limit: Annotated[int | None, typer.Option(help="At most so many (20).")] = None,
     task_type: Annotated[str | None, typer.Option(help="Only of this type.")] = None,
+    before: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Only older ones than this.")
+    ] = None,
 ) -> None:
-    """List runs, newest first."""
-    fields = {"limit": limit, "task_type": task_type}
-    runs: tuple[RunSummary, ...] = await ask(asked, c.ListRuns, fields)
-    show.answer(asked.json, {"runs": list(runs)}, show.runs(runs))
+    """List runs, newest first; says whether there are more."""
+    fields = {"task_type": task_type, "before": before}
+    page = built(c.ListRuns, {**fields, "limit": limit})
+    asked.check_caller()
+    async with opened(asked) as hindsight:
+        memory = await caller_memory(hindsight, asked)
+        runs: tuple[RunSummary, ...] = await memory.ask(page)
+        more = False
+        if len(runs) == page.limit:
+            rest = built(c.ListRuns, {**fields, "before": runs[-1].run.run_id, "limit": 1})
+            more = bool(await memory.ask(rest))
+    parts = [show.runs(runs)]
+    if more:
+        parts.append(show.plain(f"there are more: --before {runs[-1].run.run_id}"))
+    show.answer(asked.json, {"runs": list(runs), "more": more}, show.stacked(*parts))
 
 
 async def shown(asked: Asked, run_id: RunId) -> None:
@@ -60,13 +78,17 @@ async def imported(
     untrusted: Annotated[
         bool, typer.Option("--untrusted", help="Nobody vouches for it: what it teaches waits.")
     ] = False,
-) -> None:
-    """Record the runs of a log file, as the operator. Importing again adds nothing."""
+) -> int:
+    """Record the runs of a log file, as the operator. Importing again adds nothing.
+
+    Exit 1 where the file holds no run that can be taken.
+    """
     fields = {
         "format": format_, "text": _text_of(file), "scope": scope, "trusted": not untrusted,
     }  # fmt: skip
     report: c.ImportReport = await ask(asked, c.ImportRuns, fields)
     show.answer(asked.json, report, show.imported(report))
+    return 0 if report.runs or report.repeated else 1
 
 
 async def reviewed(

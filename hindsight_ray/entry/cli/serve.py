@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from hindsight_ray.entry.cli.options import Asked, command
+from hindsight_ray.entry.cli.options import SERVING, Asked, command
 from hindsight_ray.errors import InvalidSettings
 
 PORT_DEFAULT = 8765
@@ -16,13 +16,17 @@ def add_to(app: typer.Typer) -> None:
     command(
         app,
         "mcp",
+        panel=SERVING,
+        begins=True,
         epilog="Examples: hindsight-ray mcp --stdio --tenant acme --agent planner --user alice;"
         " hindsight-ray mcp --http --port 8765",
     )(mcp)
     command(
         app,
         "serve",
+        panel=SERVING,
         caller=False,
+        begins=True,
         epilog="Example: hindsight-ray serve --port 8766; then POST /v1/search with"
         " `Authorization: Bearer <ticket>`. /openapi.json describes every verb.",
     )(serve)

@@ -7,7 +7,7 @@ from hindsight_ray.domain.caller import Ticket
 from hindsight_ray.entry import mcp_server
 from hindsight_ray.entry.bearer import Asking, Call
 from hindsight_ray.entry.cli import show
-from hindsight_ray.entry.cli.asking import opened
+from hindsight_ray.entry.cli.asking import check_who, opened
 from hindsight_ray.entry.cli.options import Asked
 from hindsight_ray.entry.listening import http_server, listening
 from hindsight_ray.entry.rate import Rates
@@ -22,6 +22,7 @@ async def over_stdio(asked: Asked) -> None:
     if asked.ticket is None and asked.agent is None and asked.user is None:
         raise InvalidSettings("`--stdio` needs `--agent` and/or `--user`, or `--ticket`")
     async with opened(asked) as hindsight:
+        await check_who(hindsight, asked)
         fixed = FixedCaller(hindsight, asked)
         first = await fixed.asking()
         await hindsight.as_caller(first.token).whoami()  # refuse now, not at the first call

@@ -85,8 +85,10 @@ def pairs(fields: Mapping[str, object]) -> Table:
     return made
 
 
-def note(text: str) -> None:
-    """Say something on standard error that belongs to no document."""
+def note(as_json: bool, text: str) -> None:
+    """Say something on standard error that belongs to no document; to a program, nothing."""
+    if as_json:
+        return
     console(stderr=True).print(Text(text, style="dim"))
 
 
@@ -100,9 +102,24 @@ def receipt(value: Receipt) -> RenderableType:
     return Group(*lines)
 
 
+def nothing(what: str, more: str = "") -> RenderableType:
+    """How every empty answer reads."""
+    return Text(f"no {what} {more}".rstrip(), style="dim")
+
+
+def rows(made: Table, what: str, more: str = "") -> RenderableType:
+    """The table, or that there is nothing in it."""
+    return made if made.row_count else nothing(what, more)
+
+
+def heading(text: str) -> RenderableType:
+    """What the following is about."""
+    return Text(text, style="bold")
+
+
 def found(value: Found) -> RenderableType:
     if not value.hits:
-        return Text("nothing found", style="dim")
+        return nothing("memories", "found")
     made = table("score#", "type", "scope", "memory", "why", "id")
     for hit in value.hits:
         routes = ", ".join(f"{route} {rank}" for route, rank in hit.routes.items())
@@ -121,7 +138,7 @@ def found(value: Found) -> RenderableType:
 
 def runs(value: Sequence[RunSummary]) -> RenderableType:
     if not value:
-        return Text("no runs", style="dim")
+        return nothing("runs")
     made = table("started", "run", "goal", "scope", "events#", "outcome#", "state")
     for one in value:
         made.add_row(
@@ -217,7 +234,7 @@ def _step(event: Event) -> Text:
 
 def review(value: ReviewReport) -> RenderableType:
     if value.kind is None:
-        return Text("nothing to review: no trigger fired", style="dim")
+        return nothing("review", "was needed: no trigger fired")
     return pairs(
         {
             "review": f"{value.kind} ({', '.join(value.triggers)})",
@@ -247,7 +264,13 @@ def retried(value: Retried) -> RenderableType:
 
 
 def imported(value: ImportReport) -> RenderableType:
-    parts: list[RenderableType] = [Text(f"{value.runs} runs, {value.events} events")]
+    said = f"{value.runs} runs, {value.events} events"
+    if value.repeated:
+        before = f"{value.repeated} runs were there before"
+        said = f"{said}; {before}" if value.runs else f"nothing new: {before}"
+    elif not value.runs:
+        said = "nothing was taken: no run in the file could be"
+    parts: list[RenderableType] = [Text(said)]
     parts += [
         Text(f"left out at {one.position}: {one.reason}", style="yellow") for one in value.refused
     ]

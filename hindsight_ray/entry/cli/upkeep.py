@@ -13,7 +13,6 @@ from pydantic import ValidationError
 
 from hindsight_ray.core.knowledge import as_jsonl, as_markdown
 from hindsight_ray.domain import commands as c
-from hindsight_ray.domain.memory import Memory, RevisionNote
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.upkeep import (
     Calibration,
@@ -24,14 +23,14 @@ from hindsight_ray.domain.upkeep import (
     Reembedding,
     Tier,
 )
-from hindsight_ray.entry.cli import show
+from hindsight_ray.entry.cli import one_memory, show
 from hindsight_ray.entry.cli.asking import (
     ask,
     built,
     caller_memory,
     opened,
 )
-from hindsight_ray.entry.cli.options import Asked, command, remember_place
+from hindsight_ray.entry.cli.options import UPKEEP, Asked, command, remember_place
 from hindsight_ray.entry.cli.people import Id, ScopeOption
 from hindsight_ray.errors import InvalidInput
 from hindsight_ray.settings import keep_settings, load_settings
@@ -41,50 +40,34 @@ _PAIRS = "calibration.jsonl"
 
 def add_to(app: typer.Typer) -> None:
     """Put the commands of this module into the program."""
-    memory = typer.Typer(no_args_is_help=True, help="One memory.", callback=remember_place)
+    memory = typer.Typer(
+        no_args_is_help=True,
+        help="Where memories are kept: hot, warm, cold, archived.",
+        callback=remember_place,
+    )
     who = "--tenant acme --user alice"
     example = "Example: hindsight-ray"
-    command(memory, "get", epilog=f"{example} memory get ID {who}")(get)
-    command(memory, "history", epilog=f"{example} memory history ID {who}")(history)
+    for name, verb in (("get", one_memory.get), ("history", one_memory.history)):
+        alias = f"The same as: hindsight-ray {name} ID {who}"
+        command(memory, name, epilog=alias, hidden=True)(verb)
     command(memory, "tiers", epilog=f"{example} memory tiers ID {who}")(tiers)
     command(memory, "archive", epilog=f"{example} memory archive ID {who}")(archive)
     command(memory, "restore", epilog=f"{example} memory restore ID {who}")(restore)
-    app.add_typer(memory, name="memory")
+    app.add_typer(memory, name="memory", rich_help_panel=UPKEEP)
     project = typer.Typer(no_args_is_help=True, help="Projects.", callback=remember_place)
     command(project, "close", epilog=f"{example} project close apollo {who}")(close_project)
-    app.add_typer(project, name="project")
+    app.add_typer(project, name="project", rich_help_panel=UPKEEP)
     export = typer.Typer(no_args_is_help=True, help="Take things away.", callback=remember_place)
     command(export, "knowledge", epilog=f"{example} export knowledge {who} --format jsonl")(
         knowledge
     )
-    app.add_typer(export, name="export")
-    command(app, "maintain", epilog=f"{example} maintain --tenant acme")(maintain)
-    command(app, "reembed", epilog=f"{example} reembed --model static --tenant acme")(reembed)
-    command(app, "calibrate", epilog=f"{example} calibrate --tenant acme --file pairs.jsonl")(
-        calibrate
-    )
-
-
-async def get(asked: Asked, memory_id: Id) -> None:
-    """Show a memory as it is now."""
-    memory: Memory = await ask(asked, c.Get, {"memory_id": memory_id})
-    fields = memory.model_dump(mode="json", exclude_defaults=True)
-    made = show.table("field", "value")
-    for name, value in fields.items():
-        made.add_row(name, show.plain(value if isinstance(value, str) else json.dumps(value)))
-    show.answer(asked.json, memory, made)
-
-
-async def history(asked: Asked, memory_id: Id) -> None:
-    """Show who changed a memory, when and why, and what it said then."""
-    notes: Sequence[RevisionNote] = await ask(asked, c.History, {"memory_id": memory_id})
-    made = show.table("revision#", "at", "by", "why", "status", "statement")
-    for note in notes:
-        at = note.at.isoformat(timespec="seconds")
-        said = note.content or "(erased)"
-        row = (str(note.revision), at, note.by, note.why, note.status, said)
-        made.add_row(*map(show.plain, row))
-    show.answer(asked.json, list(notes), made)
+    app.add_typer(export, name="export", rich_help_panel=UPKEEP)
+    for name, verb, line in (
+        ("maintain", maintain, "maintain --tenant acme"),
+        ("reembed", reembed, "reembed --model static --tenant acme"),
+        ("calibrate", calibrate, "calibrate --tenant acme --file pairs.jsonl"),
+    ):
+        command(app, name, epilog=f"{example} {line}", panel=UPKEEP)(verb)
 
 
 async def tiers(
@@ -203,7 +186,7 @@ async def reembed(
             done: Reembedding = await memory.ask(step)
             checked += done.checked
             if done.state == "building":
-                show.note(f"{done.embedded} of {done.total} memories embedded")
+                show.note(asked.json, f"{done.embedded} of {done.total} memories embedded")
             if done.state == "done":
                 break
     async with opened(asked):  # once more, so that the settings follow the model
