@@ -14,8 +14,7 @@ from hindsight_ray.adapters.erasing import SqlErasing
 from hindsight_ray.adapters.home import LEDGER_FILE, Home
 from hindsight_ray.adapters.ledger.sql.audit import Chains
 from hindsight_ray.adapters.ledger.sql.ledger import WRITER, SqlLedger
-from hindsight_ray.adapters.ledger.sql.postgres import Server
-from hindsight_ray.adapters.models.gateway import LiteLLMChat
+from hindsight_ray.adapters.ledger.sql.server import Server
 from hindsight_ray.adapters.models.remembered import RememberingEmbedder
 from hindsight_ray.adapters.policy.audit_key import AuditKey
 from hindsight_ray.adapters.policy.on_demand import CasbinOnDemand
@@ -243,6 +242,8 @@ def chat_of(settings: Settings) -> ChatModel | None:
     """The gateway to the language models that the settings name; None if they name none."""
     if settings.chat_strong is None and settings.chat_weak is None:
         return None
+    from hindsight_ray.adapters.models.gateway import LiteLLMChat  # noqa: PLC0415 - few homes ask
+
     return LiteLLMChat(settings)
 
 
