@@ -4,7 +4,7 @@ Ray's choices are made by environment variables that it reads when it starts. Th
 for the time of starting only: no usage statistics, and sockets on the loopback address alone. Ray
 replaces `127.0.0.1` by the machine's outer address unless it is told that no other machine will
 join; then all of its processes bind loopback. Other users of this machine are kept out by Ray's
-own token (`~/.ray/auth_token`), unless `RAY_AUTH_MODE` says otherwise.
+own token (`token.py`), unless `RAY_AUTH_MODE` says otherwise.
 """
 
 import asyncio
@@ -15,20 +15,21 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import ray
+from ray.exceptions import AuthenticationError
 
 from hindsight_ray.actors.roles import NAMESPACE
+from hindsight_ray.actors.token import TOKEN_IS, use_token
 from hindsight_ray.errors import InvalidSettings, Unavailable
 
 _ray: Any = ray  # typed in part only
 _constants: Any = importlib.import_module("ray._private.ray_constants")  # no public names
-_token: Any = importlib.import_module("ray._private.authentication.authentication_token_setup")
 
 _ALONE = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -38,6 +39,7 @@ _ALONE = {
 }
 _CPUS = 8  # actors reserve none; it only bounds how many plain tasks run at once
 _STORE_BYTES = 128 * 1024 * 1024
+_JOIN = {"RAY_gcs_server_port_wait_time_s": "8"}  # that is, attempts of a second each
 _START_CHECKS = 600
 _START_PAUSE_S = 0.1
 _END_WAIT_S = 20.0
@@ -90,8 +92,8 @@ def attach(address: str | None) -> Attached:
         return _attached(made=False, ours=False)
     if address is not None:
         _require_listener(address)
-    with _alone():
-        _use_token(make=address is None)
+    with _environment(_ALONE if address is None else {**_ALONE, **_JOIN}):
+        use_token(make=address is None)
         try:
             if address is None:
                 _ray.init(
@@ -110,9 +112,11 @@ def attach(address: str | None) -> Attached:
                     log_to_driver=False,
                     configure_logging=False,
                 )
-        except ConnectionError as error:
+        except (ConnectionError, AuthenticationError) as error:
             raise Unavailable(
-                f"no Ray cluster answers at {address!r}: {error}", address=address
+                f"no Ray cluster at {address!r} takes this process in: it does not answer, or"
+                f" refuses the token ({TOKEN_IS}); {error}",
+                address=address,
             ) from None
         except ValueError as error:
             raise InvalidSettings(f"`address` {address!r} is not usable: {error}") from None
@@ -125,8 +129,8 @@ def start_lasting(home: Path) -> tuple[str, int]:
     Ended by `end_lasting`. What Ray prints goes to `ray.log` in the home.
     """
     port = _free_port()
-    with _alone():
-        _use_token(make=True)
+    with _environment(_ALONE):
+        use_token(make=True)
     command = (
         *(sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block"),
         *("--node-ip-address", "127.0.0.1", "--port", str(port), "--num-cpus", str(_CPUS)),
@@ -175,13 +179,13 @@ def _attached(*, made: bool, ours: bool) -> Attached:
 
 
 @contextmanager
-def _alone() -> Generator[None]:
-    before = {name: os.environ.get(name) for name in _ALONE}
+def _environment(chosen: Mapping[str, str]) -> Generator[None]:
+    before = {name: os.environ.get(name) for name in chosen}
     switch = _constants.ENABLE_RAY_CLUSTER
     log = logging.getLogger("ray")  # announces its token, and a thread that is not the main one
     level = log.level
     log.setLevel(logging.ERROR)
-    os.environ.update(_ALONE)
+    os.environ.update(chosen)
     _constants.ENABLE_RAY_CLUSTER = False
     try:
         yield
@@ -193,17 +197,6 @@ def _alone() -> Generator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-
-
-def _use_token(*, make: bool) -> None:
-    """Have this process and what it starts speak with Ray's token, if there is one or `make`."""
-    if "RAY_AUTH_MODE" in os.environ:
-        return
-    if make and not _token.AuthenticationTokenLoader.instance().has_token(ignore_auth_mode=True):
-        _token.generate_and_save_token()
-        (Path.home() / ".ray" / "auth_token").chmod(0o600)
-        _token.AuthenticationTokenLoader.instance().reset_cache()
-    _token.maybe_enable_token_auth_if_token_available(warn_if_disabled=False)
 
 
 def _free_port() -> int:
