@@ -124,7 +124,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     "G9.texts": _R("texts, names, times and vectors are checked where they enter", "G9"),
     "G9.quota": _R("a scope takes no more memories than its limit", "G9"),
     # From work to memory
-    "cli.light": _R("a command loads nothing that it does not use", "Shape"),
     "record.gaps": _R("missing numbers are found at the cost of what is new", _SERIES),
     "record.order": _R("a trajectory holds each agent's events in order", _WORK),
     "record.flush": _R("`flush` returns when all events so far are durable", _WORK),
