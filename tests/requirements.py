@@ -150,6 +150,9 @@ REQUIREMENTS: dict[str, Requirement] = {
     "model.review": _R("a model's claims stand only with events that it was shown", _MODEL),
     "model.extract": _R("what is kept is new, actionable and lasting, and says why", _MODEL),
     "model.prompt": _R("no prompt is longer than its limit, however long the run", _MODEL),
+    "model.marked": _R(
+        "the version and hash of each prompt are kept with what came of it", _MODEL
+    ),
     "model.reserved": _R(
         "a question's tokens and money are reserved before it is put, retries included, and settled"
         " after: callers at once never overrun a budget",

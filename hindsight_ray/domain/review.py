@@ -65,6 +65,7 @@ class Review(Value):
     lessons: tuple[Lesson, ...] = ()
     findings: tuple[Finding, ...] = ()
     reviewer: str = "rules"  # or the model, and the prompts that it answered
+    heard_by: str = ""  # the prompt by which a model heard the complaint that it is about
 
 
 class ReviewReport(Value):

@@ -69,9 +69,15 @@ async def note(world: World, caller: Caller, command: Note) -> ShortTerm:
 
 
 async def _fold(
-    unit: Unit, caller: Caller, session: SessionName, lines: Sequence[str], said: str = ""
+    unit: Unit,
+    caller: Caller,
+    session: SessionName,
+    lines: Sequence[str],
+    *,
+    said: str = "",
+    by: str = "",
 ) -> None:
-    summary = summary_of(lines, said)
+    summary = summary_of(lines, said, by)
     await unit.layers.fold_window(caller.tenant, caller.receipt_owner, session, lines, summary)
 
 
@@ -98,7 +104,9 @@ async def _summarised(
         except ModelFailed:
             said = ""  # rules fold it
     async with world.ledger.writing() as unit:
-        await _fold(unit, caller, session, lines, said)
+        await _fold(
+            unit, caller, session, lines, said=said, by="" if prompt is None else prompt.mark
+        )
 
 
 async def window(world: World, caller: Caller, command: Window) -> ShortTerm:

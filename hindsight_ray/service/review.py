@@ -153,7 +153,9 @@ def _digest(trajectory: Trajectory, kind: ReviewKind) -> str:
     return digest({"run": trajectory.run.run_id, "kind": kind, "events": events})
 
 
-async def carried_out(world: World, job: Job, trigger: Trigger) -> tuple[Checked, Outturn]:
+async def carried_out(
+    world: World, job: Job, trigger: Trigger, *, heard_by: str = ""
+) -> tuple[Checked, Outturn]:
     """Fill the template, keep what it teaches and the review itself; resumable, idempotent."""
     ruled = rule_review(
         job.trajectory,
@@ -162,7 +164,7 @@ async def carried_out(world: World, job: Job, trigger: Trigger) -> tuple[Checked
         repeated_step_limit=world.settings.repeated_step_limit,
     )
     proved = (*ruled.findings, *procedures(job.trajectory, job.comparable))
-    ruled = ruled.model_copy(update={"findings": proved})
+    ruled = ruled.model_copy(update={"findings": proved, "heard_by": heard_by})
     subject = Subject(job.trajectory, job.remembered, job.kind, job.digest, ruled, job.before)
     filled = await with_model(world, subject)
     known = [event.event_id for event in job.trajectory.events]

@@ -135,8 +135,9 @@ async def _listened_to(world: World, run: Run) -> None:
         async with world.ledger.reading() as unit:
             job = await review.prepared_job(world, unit, run, asked=False)
         events = job.trajectory.events
-        if job.before is None and await dissatisfied_events(world, run, events):
-            await review.carried_out(world, job, "user dissatisfaction")
+        mood = prompt_for(world, "mood")
+        if mood and job.before is None and await dissatisfied_events(world, run, events):
+            await review.carried_out(world, job, "user dissatisfaction", heard_by=mood.mark)
     except AccessDenied as refusal:
         await _refused(world, run, refusal)
 

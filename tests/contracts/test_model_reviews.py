@@ -353,7 +353,7 @@ async def test_a_long_run_is_told_in_parts_none_longer_than_the_limit_and_never_
         assert len(text) < 8_000 * 4
 
 
-@pytest.mark.covers("review.triggers")
+@pytest.mark.covers("review.triggers", "model.marked")
 async def test_a_complaint_that_no_list_knows_is_heard_by_the_weak_model(
     home: Staged, model: ScriptedModel
 ) -> None:
@@ -370,10 +370,12 @@ async def test_a_complaint_that_no_list_knows_is_heard_by_the_weak_model(
     async with home.world.ledger.reading() as unit:
         (kept,) = await unit.reviews.of_run("acme", team.run.run_id)
     assert (kept.kind, kept.trigger) == ("partial", "user dissatisfaction")
+    assert home.world.chat is not None
+    assert kept.heard_by == home.world.chat.prompts["mood"].mark
     assert {one["model"] for one in model.asked} == {"small"}
 
 
-@pytest.mark.covers("record.window")
+@pytest.mark.covers("record.window", "model.marked")
 async def test_a_full_window_is_summarised_by_the_weak_model_and_by_rules_where_it_fails(
     tmp_path: Path, model: ScriptedModel
 ) -> None:
@@ -386,7 +388,9 @@ async def test_a_full_window_is_summarised_by_the_weak_model_and_by_rules_where_
             await layers.note(home.world, alice, c.Note(text=f"note {n}"))
         await home.jobs.finish()
         lines = (await layers.window(home.world, alice, c.Window())).lines
-        assert lines == ("Earlier (4 notes): Six notes were taken", "note 4", "note 5", "note 6")
+        by = chat.prompts["window"].mark
+        summary = f"Earlier (4 notes, {by}): Six notes were taken"
+        assert lines == (summary, "note 4", "note 5", "note 6")
         model.script("nothing")
         for n in range(7, 10):
             await layers.note(home.world, alice, c.Note(text=f"note {n}"))
