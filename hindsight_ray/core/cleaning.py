@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from hindsight_ray.core.redaction import redacted, refused, spotless
 from hindsight_ray.domain import commands as c
+from hindsight_ray.domain.credit import Credit, Target
 from hindsight_ray.domain.event import Event
 from hindsight_ray.domain.privacy import Privacy
 from hindsight_ray.domain.run import Annotation, Run, WorkingState
@@ -18,7 +19,7 @@ from hindsight_ray.domain.text import (
     SUMMARY_CHARACTERS_MAX,
     cut_text,
 )
-from hindsight_ray.errors import InvalidInput
+from hindsight_ray.errors import HindsightError, InvalidInput
 
 C = TypeVar("C", bound=c.Command)
 _KEEPS_ALL = Privacy(secrets="keep", personal="keep")
@@ -28,6 +29,19 @@ def cleaned(command: C, privacy: Privacy) -> C:
     """The command as it may go on. Raises `InvalidInput` for a text that is refused."""
     clean = _CLEAN.get(type(command))
     return command if clean is None or privacy == _KEEPS_ALL else clean(command, privacy)
+
+
+def clean_error(error: HindsightError, privacy: Privacy) -> HindsightError:
+    """The error as it may be told and logged: values that it quotes are masked like any text."""
+    if privacy == _KEEPS_ALL:
+        return error
+    message, count = redacted(error.message, privacy)
+    details = dict(error.details)
+    for name, value in error.details.items():
+        if isinstance(value, str):
+            details[name], masked = redacted(value, privacy)
+            count += masked
+    return type(error)(message, **details) if count else error
 
 
 def clean_event(event: Event, privacy: Privacy) -> Event:
@@ -136,6 +150,38 @@ def _asked_many(command: c.SearchMany, privacy: Privacy) -> c.SearchMany:
     return command.model_copy(update={"searches": searches})
 
 
+def _decided(command: c.DecidePending, privacy: Privacy) -> c.DecidePending:
+    no_refused(privacy, "why", command.why)  # the content is masked where it is kept
+    return command.model_copy(update=_masked(command, privacy, why=SUMMARY_CHARACTERS_MAX))
+
+
+def _submitted(command: c.SubmitCredits, privacy: Privacy) -> c.SubmitCredits:
+    """Whatever of it says something: labels of targets, reasons, names of methods."""
+    found = command.attribution
+    whole = _masked(found, privacy, method=CONTENT_CHARACTERS_MAX, policy=SUMMARY_CHARACTERS_MAX)
+    if found.abstained is not None:
+        limits = {"method": CONTENT_CHARACTERS_MAX, "reason": SUMMARY_CHARACTERS_MAX}
+        whole["abstained"] = found.abstained.model_copy(
+            update=_masked(found.abstained, privacy, **limits)
+        )
+    for field in ("credits", "beside"):
+        ones: tuple[Credit, ...] = getattr(found, field)
+        whole[field] = tuple(_credit(one, privacy) for one in ones)
+    for field in ("suspects", "memories"):
+        targets: tuple[Target, ...] = getattr(found, field)
+        whole[field] = tuple(_target(one, privacy) for one in targets)
+    return command.model_copy(update={"attribution": found.model_copy(update=whole)})
+
+
+def _credit(credit: Credit, privacy: Privacy) -> Credit:
+    changes = _masked(credit, privacy, method=CONTENT_CHARACTERS_MAX)
+    return credit.model_copy(update=changes | {"target": _target(credit.target, privacy)})
+
+
+def _target(target: Target, privacy: Privacy) -> Target:
+    return target.model_copy(update=_masked(target, privacy, label=SUMMARY_CHARACTERS_MAX))
+
+
 _CLEAN: dict[type[c.Command], Callable[[Any, Privacy], Any]] = {
     c.StartRun: _started,
     c.RecordEvents: _recorded,
@@ -144,4 +190,6 @@ _CLEAN: dict[type[c.Command], Callable[[Any, Privacy], Any]] = {
     c.AssertOutcome: _asserted,
     c.Search: _asked,
     c.SearchMany: _asked_many,
+    c.DecidePending: _decided,
+    c.SubmitCredits: _submitted,
 }

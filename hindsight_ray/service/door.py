@@ -7,7 +7,7 @@ directly; on Ray a broker calls it; HTTP, MCP and the command line come through 
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from hindsight_ray.core.cleaning import cleaned
+from hindsight_ray.core.cleaning import clean_error, cleaned
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.rows import AuditEntry
@@ -138,6 +138,17 @@ async def _answer(world: World, token: str, command: c.Command, seen: Seen) -> A
     verb = VERBS.get(type(command))
     if verb is None:
         raise AccessDenied(f"`{type(command).__name__}` is no verb of this memory")
+    kept = await privacy.privacy_of(world, caller.tenant)
+    try:
+        return await _carried_out(world, caller, verb, cleaned(command, kept))
+    except HindsightError as error:
+        told = clean_error(error, kept)
+        if told is error:
+            raise
+        raise told from None
+
+
+async def _carried_out(world: World, caller: Caller, verb: Verb, command: c.Command) -> Any:
     try:
         command = cleaned(command, await privacy.privacy_of(world, caller.tenant))
         return await verb(world, caller, command)

@@ -30,12 +30,14 @@ def memory(content: str = KEPT, *, days: float = 30, kind: SourceKind = "agent")
 
 def verdict(
     new: str, kept: Memory, opinion: Opinion | None, *, similarity: float = 0.9,
-    kind: SourceKind = "agent",
+    kind: SourceKind = "agent", status: str = "active",
 ) -> Verdict:  # fmt: skip
     draft = Draft.model_validate({
         "tenant": "acme", "principal": "agent:planner", "command_id": "c", "scope": "user:alice",
-        "audience": ("user:alice",), "content": new,
-        "source": Source(kind=kind, weight=SOURCE_WEIGHTS[kind], user="alice"),
+        "audience": ("user:alice",), "content": new, "status": status,
+        "source": Source(
+            kind=kind, weight=SOURCE_WEIGHTS[kind], user="alice", trusted=kind != "tool"
+        ),
     })  # fmt: skip
     opinions = Opinions() if opinion is None else Opinions({Pair(new, kept).key: opinion})
     terms = Terms(SPACE, NOW, 86_400, opinions)
@@ -93,6 +95,31 @@ def test_the_same_in_other_words_is_a_duplicate_and_a_fuller_wording_is_taken_ov
     assert brief.duplicate_of is not None
     fuller = "Deployments always go out late on Friday in the afternoon hours"
     assert verdict(fuller.replace("always ", ""), memory(), SAME).merged is not None
+
+
+FULLER = "Deployments go out late on Friday in the afternoon hours"
+
+
+@pytest.mark.covers("poison.untouched")
+@pytest.mark.parametrize("opinion", [SAME, CONTRARY])
+def test_no_judge_lets_text_from_outside_change_what_somebody_said_or_accepted(
+    opinion: Opinion,
+) -> None:
+    new = FULLER if opinion is SAME else "Deployments happen on Mondays only, before noon"
+    outside = memory(kind="tool")
+    outside = outside.model_copy(
+        update={"source": outside.source.model_copy(update={"trusted": False})}
+    )
+    vouched = outside.source.model_copy(update={"reviewed_by": "user:alice"})
+    for kept in (memory(kind="tool"), outside.model_copy(update={"source": vouched})):
+        for kind, status in (("tool", "active"), ("tool", "quarantined")):
+            found = verdict(new, kept, opinion, kind=kind, status=status)  # type: ignore[arg-type]
+            assert (found.merged, found.outdated, found.set_aside) == (None, (), ())
+    # What nobody vouches for either, it may; and what is quarantined, nothing that is answered.
+    free = verdict(new, outside, opinion, kind="tool")
+    assert free.merged is not None or free.outdated or free.set_aside
+    bound = verdict(new, outside, opinion, kind="tool", status="quarantined")
+    assert (bound.merged, bound.outdated, bound.set_aside) == (None, (), ())
 
 
 @pytest.mark.covers("write.judged")

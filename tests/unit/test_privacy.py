@@ -8,11 +8,12 @@ from uuid import uuid4
 
 import pytest
 
+from hindsight_ray.core.cleaning import cleaned
 from hindsight_ray.core.redaction import redacted
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.base import build
-from hindsight_ray.domain.privacy import EVERYTHING
-from hindsight_ray.errors import AccessDenied, InvalidInput
+from hindsight_ray.domain.privacy import EVERYTHING, Privacy
+from hindsight_ray.errors import AccessDenied, CommandReused, InvalidInput
 from tests.worlds import Staged, world
 
 PERSONAL = (
@@ -116,6 +117,50 @@ async def test_by_default_neither_a_secret_nor_personal_data_reaches_the_disk(
     assert MAIL.encode() not in _bytes(home)
     assert TOKEN.encode() not in _bytes(home)
     assert b"[redacted:email]" in _bytes(home)
+
+
+@pytest.mark.covers("privacy.everywhere")
+async def test_an_error_that_quotes_a_value_is_masked_too(home: Staged) -> None:
+    token = await home.ticket(user="alice")
+    await _ask(home, token, c.Write, content="Alice likes tea", command_id=MAIL)
+    with pytest.raises(CommandReused) as told:
+        await _ask(home, token, c.Write, content="Alice likes coffee", command_id=MAIL)
+    assert MAIL not in str(told.value)
+    assert MAIL not in str(told.value.details)
+    assert told.value.__cause__ is None
+    await _ask(home, await home.operator(), c.SetPrivacy, personal="keep")
+    with pytest.raises(CommandReused, match=MAIL):
+        await _ask(home, token, c.Write, content="Alice likes coffee", command_id=MAIL)
+
+
+@pytest.mark.covers("privacy.everywhere")
+async def test_why_somebody_decided_is_masked_like_any_text(home: Staged) -> None:
+    token = await home.ticket(user="alice")
+    waits = await _ask(home, token, c.Write, content="Alice likes tea", confidence=0.4)
+    await _ask(home, token, c.DecidePending, memory_id=waits.ids[0], decision="accept", why=BOTH)
+    (_, last) = await _ask(home, token, c.History, memory_id=waits.ids[0])
+    assert MAIL not in last.why
+    assert "[redacted:email]" in last.why
+    assert MAIL.encode() not in _bytes(home)
+
+
+@pytest.mark.covers("privacy.everywhere")
+def test_submitted_credit_is_masked_in_everything_that_it_says() -> None:
+    run = "6c5a1f0e-7d1b-5b7e-9f53-222222222222"
+    target = {"kind": "agent", "id": "planner", "label": BOTH}
+    credit = {"target": target, "value": 1, "low": 0, "high": 1, "method": MAIL,
+              "evidence": "replayed"}  # fmt: skip
+    given = {
+        "run_id": run, "outcome": 1.0, "method": MAIL, "credits": (credit,), "beside": (credit,),
+        "suspects": (target,), "memories": (target,), "policy": BOTH,
+        "abstained": {"method": MAIL, "reason": BOTH},
+    }  # fmt: skip
+    command = build(c.SubmitCredits, {"run_id": run, "attribution": given})
+    said = cleaned(command, Privacy(secrets="mask", personal="mask")).model_dump_json()
+    assert MAIL in command.model_dump_json()
+    assert MAIL not in said
+    assert TOKEN not in said
+    assert said.count("[redacted:email]") == command.model_dump_json().count(MAIL)
 
 
 @pytest.mark.covers("privacy.tenant")
