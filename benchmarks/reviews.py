@@ -37,7 +37,7 @@ class _Seen:
     refused: int = 0
     attributed: int = 0
     unsummed: int = 0
-    lessons: int = 0
+    kept: Counter[str] = field(default_factory=Counter)
     uncited: int = 0
     added_again: int = 0
     triggers: Counter[str] = field(default_factory=Counter)
@@ -82,7 +82,7 @@ async def _look_at(memory: hr.Memory, run_id: str, seen: _Seen) -> None:
     seen.refusals += len(report.rejected)
     for memory_id in report.stored:
         kept = await memory.get(memory_id)
-        seen.lessons += kept.type == "experience"
+        seen.kept[kept.type] += 1
         seen.uncited += not kept.source.events or not set(kept.source.events) <= events
     given = await memory.attribute(run_id)
     if given.abstained is None:
@@ -93,6 +93,9 @@ async def _look_at(memory: hr.Memory, run_id: str, seen: _Seen) -> None:
 
 def _figures(name: str, seen: _Seen, *, items: int) -> list[dict[str, Any]]:
     share = seen.attributed / max(seen.runs, 1)
+    kinds = ("fact", "preference", "procedure")
+    found = sum(seen.kept[kind] for kind in kinds)
+    extracted = ", ".join(f"{seen.kept[kind]} {kind}s" for kind in kinds)
     told = ", ".join(f"{count} {trigger}" for trigger, count in seen.triggers.most_common())
     return [
         _at_least(f"{name}.imported", "share of the file's runs imported", seen.runs / items, 1),
@@ -102,7 +105,8 @@ def _figures(name: str, seen: _Seen, *, items: int) -> list[dict[str, Any]]:
         _at_least(f"{name}.rejected", "claims and lessons refused in them", seen.refusals, 0),
         _at_least(f"{name}.attributed", "share of runs with credit", share, 1),
         _at_most(f"{name}.unsummed", "credits that miss the outcome", seen.unsummed, 0),
-        _at_least(f"{name}.lessons", "experiences learned", seen.lessons, 0),
+        _at_least(f"{name}.lessons", "experiences learned", seen.kept["experience"], 0),
+        _at_least(f"{name}.extracted", f"extracted: {extracted}", found, 0),
         _at_most(f"{name}.uncited", "memories that cite no event", seen.uncited, 0),
         _at_most(f"{name}.again", "what doing it again added", seen.added_again, 0),
     ]
