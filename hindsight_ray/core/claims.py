@@ -22,6 +22,7 @@ from hindsight_ray.core.kinds import (
     HAN_UNITS,
     UNITS,
     Value,
+    may_begin_a_closed_one,
     number_of,
     value_of,
 )
@@ -224,6 +225,8 @@ _PLACE_STEMS = frozenset(stem(word) for word in _PLACES)
 def _one_slot(new: str, kept: str) -> Clash | None:
     """Two statements in the same words but for one value of a closed kind."""
     mine, theirs = _words(new), _words(kept)
+    if abs(len(mine) - len(theirs)) > 1:
+        return None
     start = _common(mine, theirs)
     end = _common(mine[start:][::-1], theirs[start:][::-1])
     a, b = mine[start : len(mine) - end], theirs[start : len(theirs) - end]
@@ -285,6 +288,8 @@ def _measured(text: str) -> _Measured | None:
 
 
 def _value_at(words: Sequence[str], place: int) -> tuple[int, Value | None]:
+    if not may_begin_a_closed_one(words[place]):
+        return 1, None
     for size in (2, 1):
         span = words[place : place + size]
         value = value_of(span)

@@ -59,6 +59,14 @@ _PLAIN_NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)*%?")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 
 
+_CLOSED_WORDS = _DAYS | _MONTHS | _COLOURS | _SWITCHES | frozenset(NUMBER_WORDS)
+
+
+def may_begin_a_closed_one(word: str) -> bool:
+    """Whether a value of a closed kind, other than a Chinese one, may begin with this word."""
+    return word.casefold() in _CLOSED_WORDS or any(map(str.isdigit, word)) or not word.isascii()
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """Some words that name a value, and of what kind it is; a quantity's unit is its own."""

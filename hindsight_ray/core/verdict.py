@@ -29,7 +29,7 @@ from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.rows import EmbeddingSpace
 from hindsight_ray.domain.text import TAGS_MAX
 
-_JUDGED = 5  # the nearest that a judge may be asked about
+_JUDGED = 5  # the nearest, whose words are compared and that a judge may be asked about
 _CLAIMING = ("fact", "preference")
 
 
@@ -108,7 +108,7 @@ def _among_near(
     for place, kept in enumerate(near):
         if not _same_frame(draft, kept.memory):
             continue
-        like = likeness(new, read(kept.memory.content), kept.similarity, terms.space)
+        like = _like(new, kept, place, terms)
         equal = equal_readers(draft, kept.memory)
         if like in ("same", "briefer") or says_the_same(draft, content, kept.memory):
             return _duplicate(draft, kept.memory, equal=equal)
@@ -126,6 +126,13 @@ def _among_near(
             if verdict.duplicate_of is not None or verdict.merged is not None:
                 return verdict
     return verdict
+
+
+def _like(new: Reading, kept: Kept, place: int, terms: Terms) -> Likeness:
+    """Of those further off than the nearest few only what they claim is looked at."""
+    if place >= _JUDGED:
+        return "different"
+    return likeness(new, read(kept.memory.content), kept.similarity, terms.space)
 
 
 def _by_judge(draft: Draft, pair: Pair, like: Likeness, verdict: Verdict, terms: Terms) -> Verdict:
