@@ -375,6 +375,10 @@ REQUIREMENTS: dict[str, Requirement] = {
         "an interrupt at any moment is a quiet exit with 130", "hindsight_ray/entry/start.py"
     ),
     "cli.lists": _R("a list says whether there is more", "hindsight_ray/entry/cli"),
+    "mcp.words": _R(
+        "a refused argument is named, with what is allowed, in one sentence",
+        "hindsight_ray/entry/mcp_tools.py",
+    ),
     "cli.light": _R("one-shot commands on a home never load Ray", "hindsight_ray/entry/cli"),
     "cli.story": _R(
         "write, search, forget, import, review, attribute work from a shell",

@@ -20,6 +20,7 @@ STEPS_MAX = 50
 TAGS_MAX = 32
 TOOLS_MAX = 200
 
+_NUMBER = re.compile(r"\s*[-+]?\d*\.?\d*(?:[eE][-+]?\d+)?\s*\Z")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")  # Cc without tab and line ends
 
@@ -94,7 +95,12 @@ def checked_vector(vector: Sequence[float], *, dimension: int) -> tuple[float, .
 
 
 def _aware(value: object) -> object:
-    return checked_time(value) if isinstance(value, datetime) else value
+    """A moment as it was given: a number says no zone, be it written out or not."""
+    if isinstance(value, datetime):
+        return checked_time(value)
+    if isinstance(value, int | float) or (isinstance(value, str) and _NUMBER.match(value)):
+        raise InvalidInput("`time` must have its zone, as 2026-03-01T10:00:00+00:00 has")
+    return value
 
 
 def _summary(text: str) -> str:

@@ -16,7 +16,7 @@ from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.caller import Caller, expired
 from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.rows import RowFilter
-from hindsight_ray.errors import AccessDenied, InvalidTicket, NotFound
+from hindsight_ray.errors import AccessDenied, InvalidInput, InvalidTicket, NotFound
 from hindsight_ray.ports import Unit
 from hindsight_ray.service.world import World
 
@@ -45,6 +45,11 @@ class Admitted:
                 object=scope,
                 revision=self.revision,
             )
+
+    def require_ahead(self, name: str, moment: datetime | None) -> None:
+        """Raise `InvalidInput` for an end that is over: nothing would ever be seen of it."""
+        if moment is not None and moment <= self.now:
+            raise InvalidInput(f"`{name}` {moment.isoformat()} is over already", field=name)
 
     def may_read(self, audience: Iterable[str], labels: Iterable[str] = ()) -> bool:
         """Whether every scope of the audience is readable and no label is denied."""

@@ -35,8 +35,7 @@ async def share(world: World, caller: Caller, command: Share) -> Grant:
         before = await once.replayed(unit, caller, command.command_id, command, Grant)
         if before is not None:
             return before
-        if command.until is not None and command.until <= admitted.now:
-            raise InvalidInput(f"`until` {command.until.isoformat()} is over already")
+        admitted.require_ahead("until", command.until)
         index = await policy_index(world, unit, admitted.revision)
         added = _rules(admitted, command)
         grants = index.grants_on(caller.tenant, command.scope)

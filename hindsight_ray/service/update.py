@@ -50,6 +50,7 @@ async def update(world: World, caller: Caller, command: Update) -> Receipt:
         done = await once.replayed(unit, caller, command.command_id, command, Receipt)
         if done is not None:
             return done
+        admitted.require_ahead("expires_at", command.expires_at)
         _check_revision(memory, command)
         taken_over = await inherited(unit, admitted, None)
         following = _following(admitted, memory, command, content, taken_over)

@@ -83,6 +83,8 @@ async def _admitted_draft(
     done = await once.replayed(unit, caller, command.command_id, command, Receipt)
     if done is not None:
         done = _told(world, admitted, draft, done)
+    else:
+        admitted.require_ahead("expires_at", command.expires_at)
     return admitted, draft, done
 
 

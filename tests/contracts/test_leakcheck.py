@@ -169,7 +169,7 @@ def test_every_shell_command_is_tried_or_asks_no_memory() -> None:
     names = set(_commands(typer.main.get_command(cli.program())))
     assert names == set(SHELL) | NOT_ASKED
     assert set(SHELL).isdisjoint(NOT_ASKED)
-    assert len(TOOLS) == 4
+    assert len(TOOLS) == 11
 
 
 def _commands(group: Any, before: tuple[str, ...] = ()) -> list[str]:

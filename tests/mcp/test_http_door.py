@@ -17,6 +17,7 @@ CALL = {
     "method": "tools/call",
     "params": {"name": "memory_search", "arguments": {"query": "depot"}},
 }
+MEMORY = "018f2f6e-0000-7000-8000-000000000001"
 HEADERS = {"Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2025-06-18"}
 
 
@@ -31,13 +32,19 @@ def _text(result: Any) -> str:
 
 
 @pytest.mark.covers("mcp.tools")
-async def test_the_tools_are_four_and_typed(served: Served) -> None:
+async def test_the_tools_are_the_verbs_that_widen_nothing_and_are_typed(served: Served) -> None:
     ticket = await served.ticket(agent="planner", user="alice")
     async with served.client(ticket.token) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-    assert set(tools) == {"memory_write", "memory_search", "memory_update", "memory_forget"}
+    words = (
+        "write", "search", "search_many", "get", "update", "forget", "history", "why", "review",
+        "attribute", "explain",
+    )  # fmt: skip
+    assert set(tools) == {f"memory_{word}" for word in words}
+    assert not {"memory_share", "memory_promote", "memory_revoke"} & set(tools)
     for tool in tools.values():
         assert tool.description
+        assert len(tool.description) <= 120
         assert tool.input_schema["additionalProperties"] is False
         assert tool.output_schema is not None
         for name in ("tenant", "agent", "user", "session", "ticket", "audience", "labels"):
@@ -66,6 +73,48 @@ async def test_a_memory_is_written_found_changed_and_forgotten(served: Served) -
 
 
 @pytest.mark.covers("mcp.tools")
+async def test_one_memory_is_looked_at_from_every_side(served: Served) -> None:
+    ticket = await served.ticket(agent="planner", user="alice")
+    auditor = await served.ticket(agent="operator")
+    memory = served.hindsight.as_caller(ticket)
+    async with memory.run(goal="Restore checkout", task_type="operate") as run:
+        step = run.tool("deploy.rollback", arguments={"release": 41}, result="ok")
+        run.decide("Keep release 40", causes=[step])
+        run.outcome(1.0)
+    async with served.client(ticket.token) as client:
+        wrote = await client.call_tool("memory_write", {"content": "The depot opens at nine"})
+        name = {"memory_id": wrote.structured_content["ids"][0]}
+        got = await client.call_tool("memory_get", name)
+        assert got.structured_content["content"] == "The depot opens at nine"
+        history = await client.call_tool("memory_history", name)
+        assert [one["revision"] for one in history.structured_content["revisions"]] == [1]
+        explained = await client.call_tool("memory_explain", name)
+        assert explained.structured_content["source_kind"] == "agent"
+        many = await client.call_tool("memory_search_many", {"queries": ["depot", "opening hours"]})
+        assert [len(one["hits"]) for one in many.structured_content["answers"]] == [1, 1]
+        assert "opening hours" in _text(many)
+        reviewed = await client.call_tool("memory_review", {"run_id": run.id})
+        assert reviewed.structured_content["run_id"] == run.id
+        credit = await client.call_tool("memory_attribute", {"run_id": run.id})
+        assert credit.structured_content["method"] == "provenance"
+        refused = await client.call_tool("memory_why", {"action": "read", "object": "user:alice"})
+        assert refused.is_error
+        assert "AccessDenied" in _text(refused)
+    async with served.client(auditor.token) as client:
+        why = await client.call_tool("memory_why", {"action": "read", "object": "user:alice"})
+        assert why.structured_content["allowed"] is True
+
+
+@pytest.mark.covers("mcp.rate")
+async def test_several_searches_in_one_call_count_as_many(served: Served) -> None:
+    ticket = await served.ticket(user="alice")
+    async with served.client(ticket.token) as client:
+        answer = await client.call_tool("memory_search_many", {"queries": ["depot"] * 11})
+        assert answer.is_error
+        assert "at most 10" in _text(answer)
+
+
+@pytest.mark.covers("mcp.tools", "mcp.words")
 @pytest.mark.parametrize(
     ("tool", "arguments", "named"),
     [
@@ -76,11 +125,30 @@ async def test_a_memory_is_written_found_changed_and_forgotten(served: Served) -
         ("memory_write", {"content": "x", "type": "opinion"}, "type"),
         ("memory_write", {"content": "x", "confidence": 2}, "confidence"),
         ("memory_write", {"content": "x", "scope": "everywhere"}, "scope"),
-        ("memory_write", {"content": "x", "expires_at": "2030-01-01T00:00:00"}, "time"),
+        ("memory_write", {"content": "x", "expires_at": "2030-01-01T00:00:00"}, "expires_at"),
         ("memory_search", {"query": "x", "k": 0}, "k"),
         ("memory_search", {}, "query"),
-        ("memory_update", {"memory_id": "x"}, "id"),
-        ("memory_forget", {"memory_id": "x"}, "id"),
+        ("memory_update", {"memory_id": "x"}, "memory_id"),
+        ("memory_forget", {"memory_id": "x"}, "memory_id"),
+        ("memory_forget", {"memory_id": 5}, "memory_id"),
+        ("memory_get", {"memory_id": "\u0000"}, "memory_id"),
+        ("memory_write", {"content": "x", "confidence": True}, "confidence"),
+        ("memory_write", {"content": "x", "command_id": ""}, "command_id"),
+        ("memory_write", {"content": "x", "tags": "one"}, "tags"),
+        ("memory_write", {"content": "x", "expires_at": 5}, "expires_at"),
+        ("memory_write", {"content": "x", "expires_at": "2001-01-01T00:00:00Z"}, "expires_at"),
+        ("memory_search", {"query": "x", "scopes": []}, "scopes"),
+        ("memory_search", {"query": "x", "since": 5}, "since"),
+        ("memory_search", {"query": "x", "until": "5"}, "until"),
+        ("memory_search", {"query": "x", "until": "yesterday"}, "until"),
+        ("memory_search", {"query": "x", "types": ["opinion"]}, "types[0]"),
+        ("memory_search", {"query": "x", "k": 10**30}, "k"),
+        ("memory_search_many", {"queries": [""]}, "queries"),
+        ("memory_search_many", {"queries": []}, "queries"),
+        ("memory_update", {"memory_id": MEMORY, "if_revision": -1}, "if_revision"),
+        ("memory_why", {"action": "borrow", "object": "global"}, "action"),
+        ("memory_review", {"run_id": "x"}, "run_id"),
+        ("memory_attribute", {"run_id": MEMORY, "method": "guess"}, "method"),
     ],
 )
 async def test_a_wrong_argument_is_an_error_that_names_it(
@@ -90,8 +158,10 @@ async def test_a_wrong_argument_is_an_error_that_names_it(
     async with served.client(ticket.token) as client:
         answer = await client.call_tool(tool, arguments)
     assert answer.is_error
-    assert named in _text(answer)
-    assert "Traceback" not in _text(answer)
+    assert f"`{named}`" in _text(answer)
+    for foreign in ("Traceback", "pydantic", "http", "validation error", "Arguments", "NoneType"):
+        assert foreign not in _text(answer)
+    assert len(_text(answer).splitlines()) == 1
 
 
 @pytest.mark.covers("mcp.ticket", "G1.tenants", "door.one")

@@ -187,6 +187,22 @@ TOOLS: dict[str, Callable[[Facts], Sequence[dict[str, Any]]]] = {
     ],
     "memory_update": lambda f: [{"memory_id": f.memory_id, "importance": 0.2}],
     "memory_forget": lambda f: [{"memory_id": f.memory_id}, {"memory_id": f.own_memory_id}],
+    "memory_search_many": lambda f: [
+        {"queries": [f"{f.trigger} depot", f.trigger], "k": 100},
+        {"queries": [f.trigger], "run_id": f.run_id},
+    ],
+    "memory_get": lambda f: [{"memory_id": f.memory_id}, {"memory_id": f.own_memory_id}],
+    "memory_history": lambda f: [{"memory_id": f.memory_id}, {"memory_id": f.own_memory_id}],
+    "memory_explain": lambda f: [{"memory_id": f.memory_id}, {"memory_id": f.own_memory_id}],
+    "memory_why": lambda f: [
+        {"action": "read", "object": f.memory_id},
+        {"action": "read", "object": f.scope},
+    ],
+    "memory_review": lambda f: [{"run_id": f.run_id}],
+    "memory_attribute": lambda f: [
+        {"run_id": f.run_id},
+        {"run_id": f.run_id, "method": "spectrum"},
+    ],
 }
 
 # Shell commands: how a stranger with a ticket tries them; None for those that ask no memory.

@@ -11,7 +11,7 @@ from hindsight_ray.entry.bearer import Asking
 from hindsight_ray.entry.leakcheck.check import Finding, Report, faults
 from hindsight_ray.entry.leakcheck.planted import Names, absent, plant
 from hindsight_ray.entry.leakcheck.table import TOOLS
-from hindsight_ray.entry.mcp_server import Tools
+from hindsight_ray.entry.mcp_tools import Tools
 from hindsight_ray.entry.rate import Rates
 
 _RATES = Rates(1_000.0, 1_000.0)
@@ -46,9 +46,7 @@ async def _used(
     async def who(_context: Any) -> Asking:
         return Asking(ticket.token, ticket.caller.ticket_id)
 
-    context: Any = SimpleNamespace(
-        request_context=SimpleNamespace(params={"arguments": arguments}, request=None)
-    )
+    context: Any = SimpleNamespace(request_context=SimpleNamespace(request=None))
     try:
         value = await getattr(Tools(call, who, _RATES), tool)(context, **arguments)
     except ToolError as error:
