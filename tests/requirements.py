@@ -125,6 +125,8 @@ REQUIREMENTS: dict[str, Requirement] = {
     "G9.quota": _R("a scope takes no more memories than its limit", "G9"),
     # From work to memory
     "record.gaps": _R("missing numbers are found at the cost of what is new", _SERIES),
+    "record.far": _R("a number far beyond those before it is refused by name", _WORK),
+    "record.left": _R("what a process leaves unshipped when it exits is told, counted", "G4"),
     "record.order": _R("a trajectory holds each agent's events in order", _WORK),
     "record.flush": _R("`flush` returns when all events so far are durable", _WORK),
     "record.conflict": _R("an event id or number with other content is refused", _WORK),

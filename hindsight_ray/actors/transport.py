@@ -14,7 +14,6 @@ from hindsight_ray.domain import commands as c
 from hindsight_ray.errors import Unavailable
 
 _LOOK_S = 5.0  # how long a client may go on with the crew that it knows
-_NOT_REPEATABLE: frozenset[type[c.Command]] = frozenset({c.Note})  # carries no id of its own
 
 
 class RayTransport:
@@ -61,7 +60,7 @@ class RayTransport:
         def invoke(actor: ActorHandle[Any]) -> Any:
             return actor.call.remote(token, command)
 
-        repeatable = type(command) not in _NOT_REPEATABLE
+        repeatable = not isinstance(command, c.Note) or command.command_id is not None
         return await self._reach.ask(names, invoke, repeatable=repeatable, anew=anew)
 
     async def close(self) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from types import TracebackType
 from typing import Any, Self
 
+from hindsight_ray.client import leaving
 from hindsight_ray.client.calls import Calls
 from hindsight_ray.client.loop import LoopThread
 from hindsight_ray.client.memory import Memory
@@ -132,7 +133,11 @@ class Hindsight:
         async def caller() -> Caller:
             return known if known is not None else await calls.ask(c.WhoAmI())
 
-        return Memory(calls, caller, self._open_runs.add)
+        return Memory(calls, caller, self._opened)
+
+    def _opened(self, run: RunRecorder) -> None:
+        self._open_runs.add(run)
+        leaving.watch(run)
 
     async def _close(self) -> None:
         left: list[str] = []

@@ -112,9 +112,9 @@ class Memory(UpkeepCalls):
         last = None if before is None else _run_id(before)
         return await self._ask(c.ListRuns, limit=limit, task_type=task_type, before=last)
 
-    async def note(self, text: str) -> ShortTerm:
+    async def note(self, text: str, *, command_id: str | None = None) -> ShortTerm:
         """Add a line to the short-term window of the ticket's session."""
-        return await self._ask(c.Note, text=text)
+        return await self._commanded(c.Note, command_id, {"text": text})
 
     async def window(self) -> ShortTerm:
         """The short-term window of the ticket's session, oldest line first."""

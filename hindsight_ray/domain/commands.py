@@ -186,6 +186,7 @@ class Note(Command):
     """Add a line to the short-term window of the ticket's session."""
 
     text: Line
+    command_id: CommandId | None = None  # with one, it may be sent again
 
 
 class Window(Command):

@@ -17,6 +17,7 @@ from hindsight_ray.domain.ids import SessionName
 from hindsight_ray.domain.run import ShortTerm, WorkingState
 from hindsight_ray.errors import InvalidInput, ModelFailed, OverQuota
 from hindsight_ray.ports import Unit
+from hindsight_ray.service import once
 from hindsight_ray.service.admit import admit
 from hindsight_ray.service.asking import Asking, ask, prompt_for
 from hindsight_ray.service.joined import closed, joined
@@ -56,7 +57,12 @@ async def note(world: World, caller: Caller, command: Note) -> ShortTerm:
         admitted = await admit(world, unit, caller)
         session = _session(caller)
         admitted.require("write", _scope(caller))
-        await unit.layers.add_to_window(caller.tenant, owner, session, command.text, keep=2 * keep)
+        if not await _noted_before(unit, caller, command):
+            line = command.text
+            await unit.layers.add_to_window(caller.tenant, owner, session, line, keep=2 * keep)
+            if command.command_id is not None:
+                done = ShortTerm(session=session)  # what the window holds is asked for anew
+                await once.keep(unit, caller, command.command_id, command, done)
         lines = list(await unit.layers.window(caller.tenant, owner, session))
         full = foldable(lines, keep)
         if full and (not by_model or len(lines) >= 2 * keep):
@@ -66,6 +72,12 @@ async def note(world: World, caller: Caller, command: Note) -> ShortTerm:
     if full and len(lines) == keep + 1:  # once for each time that it fills up
         _begin(world, _summarised(world, caller, session, lines[:full]))
     return ShortTerm(session=session, lines=tuple(lines))
+
+
+async def _noted_before(unit: Unit, caller: Caller, command: Note) -> bool:
+    if command.command_id is None:
+        return False
+    return await once.replayed(unit, caller, command.command_id, command, ShortTerm) is not None
 
 
 async def _fold(

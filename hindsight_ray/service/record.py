@@ -10,6 +10,8 @@ from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.joined import closed, joined
 from hindsight_ray.service.world import World
 
+MISSING_MAX = 1_000_000_000  # numbers in a row: more than any buffer could have let go of
+
 
 async def record(world: World, caller: Caller, command: RecordEvents) -> RecordAck:
     """Append the events; the answer is the acknowledgement that they are durable.
@@ -17,7 +19,8 @@ async def record(world: World, caller: Caller, command: RecordEvents) -> RecordA
     The caller must take part in the run and may speak only for itself. Events that are there
     already are counted as repeated, also after the run has ended: a lost answer may be asked for
     again at any time. Raises `EventConflict` for an id or number with other content, `RunClosed`
-    for new events of a run that has ended, and adds nothing then.
+    for new events of a run that has ended, `InvalidInput` for a number so far ahead that what is
+    missing before it cannot be meant, and adds nothing then.
     """
     _own_only(caller, command)
     async with world.ledger.writing() as unit:
@@ -59,4 +62,11 @@ async def _repeated(unit: Unit, admitted: Admitted, run: Run, command: RecordEve
 async def _ack(unit: Unit, admitted: Admitted, run: Run, stored: int, repeated: int) -> RecordAck:
     own = admitted.caller.recorded_as  # what others lack is not for this caller to know
     gaps = await unit.runs.gaps(run.tenant, run.run_id, agent=own)
+    for gap in gaps:
+        if gap.last - gap.first >= MISSING_MAX:
+            raise InvalidInput(
+                f"`seq` {gap.last + 1} comes after {gap.first - 1}, and at most {MISSING_MAX:,}"
+                " numbers in a row may be missing; number events one by one",
+                field="seq",
+            )
     return RecordAck(stored=stored, repeated=repeated, gaps=tuple(gaps))

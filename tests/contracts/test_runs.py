@@ -351,6 +351,20 @@ async def test_numbers_that_never_arrived_are_reported_as_gaps(home: Staged) -> 
     assert (await trajectory(home, token, run)).gaps == ack.gaps
 
 
+@pytest.mark.covers("record.far")
+async def test_a_number_far_beyond_those_before_it_is_refused_with_its_batch(home: Staged) -> None:
+    token = await planner(home)
+    run = await begun(home, token)
+    await record(home, token, run, event(home, run, 0))
+    with pytest.raises(InvalidInput, match="`seq` 1000000002 comes after 0"):
+        await record(
+            home, token, run, event(home, run, 1_000_000_002), event(home, run, 1_000_000_003)
+        )
+    ack = await record(home, token, run, event(home, run, 1_000_000_001))
+    assert [(gap.first, gap.last) for gap in ack.gaps] == [(1, 1_000_000_000)]
+    assert len((await trajectory(home, token, run)).events) == 2
+
+
 async def test_a_closed_run_takes_no_new_event_and_nobody_new(home: Staged) -> None:
     token = await planner(home)
     run = await begun(home, token)

@@ -18,6 +18,7 @@ from hindsight_ray.domain.commands import (
 )
 from hindsight_ray.domain.run import WorkingState
 from hindsight_ray.domain.settings import Settings
+from hindsight_ray.errors import CommandReused
 from hindsight_ray.service import layers, runs
 from hindsight_ray.service.maintain import maintain
 from hindsight_ray.service.search import search
@@ -62,6 +63,22 @@ async def test_the_window_keeps_its_newest_lines_and_no_more(tmp_path: Path) -> 
         lines = (await layers.window(home.world, planner, Window())).lines
         assert len(lines) <= 3
         assert lines[-1] == "line 9"
+
+
+@pytest.mark.covers("G3.commands", "life.layers")
+async def test_a_note_that_is_sent_again_adds_no_line(tmp_path: Path) -> None:
+    async with world(tmp_path) as home:
+        planner = await _planner(home)
+        for _ in range(2):
+            said = Note.model_validate({"text": "once", "command_id": "n1"})
+            after = await layers.note(home.world, planner, said)
+            assert after.lines == ("once",)
+        other = Note.model_validate({"text": "another", "command_id": "n1"})
+        with pytest.raises(CommandReused):
+            await layers.note(home.world, planner, other)
+        twice = Note(text="twice")
+        await layers.note(home.world, planner, twice)
+        assert (await layers.note(home.world, planner, twice)).lines == ("once", "twice", "twice")
 
 
 @pytest.mark.covers("life.layers")
