@@ -76,6 +76,9 @@ REQUIREMENTS: dict[str, Requirement] = {
     "G2.processes": _R("a revoke made in one process binds every other at once", "G2"),
     "G2.authorities": _R("of two authorities each acknowledges revisions of its own", "G2"),
     "G2.history": _R("no read begun after a revoke returned shows what was revoked", "G2"),
+    "G2.partitioned": _R(
+        "a process cut off from the ledger answers nothing and delays no revoke", "G2"
+    ),
     "G2.frozen": _R("a frozen broker holds up no revoke and answers nothing stale", "G2"),
     "G2.killed": _R("a revoke survives the end of the authority in the middle of it", "G2"),
     "G2.decided_again": _R("a change decided before a revoke is decided again as it commits", "G2"),

@@ -6,9 +6,11 @@ of every process rest on. Readers take no lock; each sees one snapshot.
 """
 
 import re
+import time
 from typing import Any, cast
 
 import psycopg
+from psycopg.abc import PQGen
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 from sqlalchemy import URL, Engine, create_engine, event
@@ -50,6 +52,36 @@ def address_of(server: Server) -> str:
     return f"{host or 'localhost'}:{port or 5432}/{known.get('dbname') or ''}"
 
 
+class _Impatient(psycopg.Connection[Any]):
+    """A connection that breaks off where the server is silent for too long.
+
+    A server that is stopped, or whose network swallows what is sent, keeps its socket open: without
+    this, whoever asked would wait for ever.
+    """
+
+    silence_s = 0.0  # no end
+
+    def wait(self, gen: PQGen[Any], *args: Any, **kwargs: Any) -> Any:
+        return super().wait(self._breaking_off(gen) if self.silence_s else gen, *args, **kwargs)
+
+    def _breaking_off(self, gen: PQGen[Any]) -> PQGen[Any]:
+        try:
+            wanted = next(gen)
+            since = time.monotonic()
+            while True:
+                ready = yield wanted
+                if ready:
+                    since = time.monotonic()
+                elif time.monotonic() - since > self.silence_s:
+                    self.close()
+                    raise psycopg.OperationalError(
+                        f"the server has said nothing for {self.silence_s:g} s"
+                    )
+                wanted = gen.send(ready)
+        except StopIteration as ended:
+            return ended.value
+
+
 def postgres_engine(server: Server, *, lock_wait_s: float) -> Engine:
     """An engine over one server. Each connection is for one thread, and begins only on request."""
     known = _parts(server.dsn, server.named)
@@ -75,7 +107,8 @@ def postgres_engine(server: Server, *, lock_wait_s: float) -> Engine:
     }
 
     def connect() -> Raw:
-        raw: Raw = psycopg.connect(address, autocommit=True)
+        raw = _Impatient.connect(address, autocommit=True)
+        raw.silence_s = lock_wait_s + server.silence_s
         _refuse_unfit(raw, server)
         raw.execute(_SESSION, (list(session), list(session.values()))).close()
         raw.autocommit = False

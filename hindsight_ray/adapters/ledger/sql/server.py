@@ -5,7 +5,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Which database is meant. `named` says where its address came from, for messages."""
+    """Which database is meant. `named` says where its address came from, for messages.
+
+    `silence_s`: how long, beyond the wait for a lock, it may leave a question unanswered.
+    """
 
     dsn: str
     named: str
+    silence_s: float = 20.0
