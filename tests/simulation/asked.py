@@ -6,9 +6,12 @@ takes its writer's lock; what it changes, changes when it has committed.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from hindsight_ray.core.digest import derived_uuid, memory_uuid
+from hindsight_ray.core.logs.formats import PARSERS
+from hindsight_ray.core.logs.shape import run_uuid
 from hindsight_ray.domain import commands as c
 from tests.simulation.model import Course, Kept, Model, Row, Who
 
@@ -22,6 +25,32 @@ LIMIT = 100  # hits that one search can give
 
 def _no(error: str) -> Plan:
     return (error, None), None
+
+
+def _confirm(pending: Kept, new: Kept) -> None:
+    """What waited is said again with confidence."""
+    pending.status = "active"
+    pending.ever_untrusted |= not new.trusted
+    pending.users |= new.users
+    pending.rests_on |= new.rests_on
+    if new.weight >= pending.weight:
+        pending.trusted, pending.reviewed = new.trusted, new.reviewed
+        pending.author, pending.weight = new.author, new.weight
+
+
+def _add_to(old: Kept, new: Kept, *, longer: bool, accepts: bool) -> None:
+    """What the new one knows beyond the kept one of the same words."""
+    if longer or accepts:
+        old.users |= new.users
+        old.rests_on |= new.rests_on
+    if longer:
+        old.expires = new.expires
+    if accepts:
+        old.reviewed, old.trusted = new.reviewed, True
+
+
+def _put_away(one: Kept) -> None:
+    one.status, one.put_away = "archived", one.status
 
 
 @dataclass
@@ -41,6 +70,7 @@ class Asked:
     _effect: Effect | None = None
     _final: bool = False
     _runs: list[str] = field(default_factory=list)
+    _outside: bool = False
     _then: dict[str, Kept] = field(default_factory=dict[str, Kept])  # as the snapshot had them
     _readers: tuple[set[str], set[str]] = field(default_factory=lambda: (set[str](), set[str]()))
 
@@ -78,26 +108,43 @@ class Asked:
         assert said[0] == self.expected[0], f"{self.about}: {said[0]}, expected {self.expected}"
         if error is not None:
             return
+        told = self._told(answer)
+        if told is not None:
+            assert told == self.expected[1], f"{self.about}: {told}, not {self.expected}"
+            return
         match self.command:
             case c.Search():
                 self._check_hits(answer)
             case c.Get() | c.History() | c.Explain():
-                ever = isinstance(self.command, c.History)
-                self.model.show(self.who, self._runs, self._then.values(), ever=ever)
-                if isinstance(self.command, c.Explain) and answer.run_id is not None:
-                    self.model.show_text(
-                        self.who, self._runs, self.model.runs[answer.run_id].audience
-                    )
+                self._note_shown(answer)
             case c.ReadRun() | c.ReviewRun():
-                self.model.show_text(self.who, self._runs, *self._readers)
-            case c.Write() | c.Update() | c.Forget() | c.Promote():
-                told = (answer.result, tuple(answer.ids))
-                assert told == self.expected[1], f"{self.about}: {told}, not {self.expected}"
-            case c.JoinRun():
-                bare = answer.goal.startswith("(")
-                assert bare != self.expected[1], f"{self.about}: goal shown is {not bare}"
+                self.model.show_text(self.who, self._runs, *self._readers, untrusted=self._outside)
             case _:
                 pass
+
+    def _told(self, answer: Any) -> Any:
+        """What of the answer is compared as it is; None for one of another kind."""
+        match self.command:
+            case (
+                c.Write() | c.Update() | c.Forget() | c.Promote()
+                | c.Archive() | c.Restore() | c.DecidePending()
+            ):  # fmt: skip
+                return answer.result, tuple(answer.ids)
+            case c.CloseProject():
+                return set(answer.archived)
+            case c.ImportRuns():
+                return answer.runs, answer.repeated
+            case c.JoinRun():
+                return not answer.goal.startswith("(")
+            case _:
+                return None
+
+    def _note_shown(self, answer: Any) -> None:
+        ever = isinstance(self.command, c.History)
+        self.model.show(self.who, self._runs, self._then.values(), ever=ever)
+        if isinstance(self.command, c.Explain) and answer.run_id is not None:
+            run = self.model.runs[answer.run_id]
+            self.model.show_text(self.who, self._runs, run.audience, untrusted=not run.trusted)
 
     @property
     def about(self) -> str:
@@ -184,6 +231,8 @@ class Asked:
             author=f"agent:{who.agent}" if who.agent else f"user:{who.user}",
             weight=0.2 if taken.untrusted else self._weight(outside=outside),
             ever_untrusted=outside,
+            project=command.project,
+            users=self._own_word(),
         )
         return self._kept("write", command.command_id, new, told_reader=True)
 
@@ -207,6 +256,8 @@ class Asked:
             weight=old.weight,
             reviewed=who.principal,
             dated=old.dated,
+            project=old.project,
+            rests_on=frozenset({command.memory_id, *old.rests_on}),
         )
         return self._kept("promote", command.command_id, new, told_reader=False)
 
@@ -221,23 +272,13 @@ class Asked:
         twin = model.twin(new) if reads else None
         waited = model.confirmed(new) if reads and twin is None else None
         if waited is not None:
-            pending = model.memories[waited]
             real: Said = ("ok", ("merged", (waited,)))
-
-            def effect() -> None:
-                pending.status = "active"
-                pending.ever_untrusted |= not new.trusted
-                if new.weight >= pending.weight:
-                    pending.trusted, pending.reviewed = new.trusted, new.reviewed
-                    pending.author, pending.weight = new.author, new.weight
-
+            effect = partial(_confirm, model.memories[waited], new)
         elif twin is None:
             result = "stored" if new.status == "active" else "pending"
             real = ("ok", (result, (own,)))
 
-            def effect() -> None:
-                model.memories[own] = new
-
+            effect = partial(model.memories.__setitem__, own, new)
         else:
             old = model.memories[twin]
             longer = old.expires is not None and (new.expires is None or new.expires > old.expires)
@@ -245,14 +286,14 @@ class Asked:
             touched = (longer or accepts) and model.may_touch(new, old)
             real = ("ok", ("merged" if touched else "duplicate", (twin,)))
 
-            def effect() -> None:
-                if touched and longer:
-                    old.expires = new.expires
-                if touched and accepts:
-                    old.reviewed, old.trusted = new.reviewed, True
-
+            effect = partial(
+                _add_to, old, new, longer=touched and longer, accepts=touched and accepts
+            )
         told = real if reads or not told_reader else ("ok", ("stored", (own,)))
         return told, self._once(key, real, effect)
+
+    def _own_word(self) -> frozenset[str]:
+        return frozenset({self.who.user} if self.who.user else set())
 
     def _weight(self, *, outside: bool) -> float:
         if self.model.may(self.who, "administer", "global"):
@@ -291,6 +332,7 @@ class Asked:
             old.status = status
             if command.content is not None:
                 old.content, old.reviewed = command.content, None
+                old.users |= self._own_word()
                 old.trusted = not taken.untrusted
                 old.ever_untrusted |= taken.untrusted
                 old.author = f"agent:{who.agent}" if who.agent else f"user:{who.user}"
@@ -365,7 +407,139 @@ class Asked:
         said: Said = ("ok", None)
         return said, self._once(key, said, effect)
 
+    # Keeping in order
+
+    def _archive(self, command: c.Archive, write: bool) -> Plan:
+        model, who, name = self.model, self.who, command.memory_id
+        key = (who.tenant, who.owner, command.command_id)
+        old = model.memories.get(name)
+        if key in self.receipts:
+            seen = model.sees(who, name) or self._sees_put_away(name)
+            return (self.receipts[key] if seen else ("NotFound", None)), None
+        if old is None or not model.sees(who, name):
+            return _no("NotFound")
+        if not model.may(who, "forget", old.scope):
+            return _no("AccessDenied")
+        if old.status == "archived":
+            return _no("RevisionConflict")
+        said: Said = ("ok", ("archived", (str(name),)))
+        return said, self._once(key, said, lambda: _put_away(old))
+
+    def _restore(self, command: c.Restore, write: bool) -> Plan:
+        model, who, name = self.model, self.who, command.memory_id
+        old = model.memories.get(name)
+        if old is None or not (model.sees(who, name) or self._sees_put_away(name)):
+            return _no("NotFound")
+        if not model.may(who, "review", old.scope):
+            return _no("AccessDenied")
+        key = (who.tenant, who.owner, command.command_id)
+        if key in self.receipts:
+            return self.receipts[key], None
+        if old.status != "archived":
+            return _no("RevisionConflict")
+
+        def effect() -> None:
+            old.status, old.put_away = old.put_away or "active", None
+            if old.expires is not None and old.expires <= model.now:
+                old.expires = None
+
+        said: Said = ("ok", ("restored", (str(name),)))
+        return said, self._once(key, said, effect)
+
+    def _sees_put_away(self, name: str) -> bool:
+        """Whether the caller sees an archived one, were it not for its time."""
+        model, one = self.model, self.model.memories.get(name)
+        if one is None or one.gone or one.status != "archived" or one.tenant != self.who.tenant:
+            return False
+        reads = model.reads(self.who, one.audience, one.labels)
+        return reads and model.may(self.who, "review", one.scope)
+
+    def _closeproject(self, command: c.CloseProject, write: bool) -> Plan:
+        model, who = self.model, self.who
+        key = (who.tenant, who.owner, command.command_id)
+        if key in self.receipts:
+            return self.receipts[key], None
+        mine = {
+            name: one for name, one in model.memories.items()
+            if one.tenant == who.tenant and one.project == command.project and not one.gone
+            and one.status != "archived" and model.reads(who, one.audience, one.labels)
+            and model.may(who, "forget", one.scope)
+        }  # fmt: skip
+
+        def effect() -> None:
+            for one in mine.values():
+                _put_away(one)
+
+        said: Said = ("ok", set(mine))
+        return said, self._once(key, said, effect)
+
+    def _decidepending(self, command: c.DecidePending, write: bool) -> Plan:
+        model, who, name = self.model, self.who, command.memory_id
+        key = (who.tenant, who.owner, command.command_id)
+        old, done = model.memories.get(name), self.receipts.get(key)
+        if done is not None and done[1][0] == "forgotten":
+            return self._rejected(old, done), None
+        if old is None or not model.sees(who, name):
+            return _no("NotFound")
+        if not model.may(who, "review", old.scope):
+            return _no("AccessDenied")
+        if done is not None:
+            return done, None
+        if old.status not in ("pending", "quarantined"):
+            return _no("RevisionConflict")
+        taken = model.inherited(who)
+        needed = {old.scope, *([who.acting] if who.acting else []), *taken.audience}
+        launders = not (needed <= old.audience and taken.labels <= old.labels)
+        if write and command.decision == "edit" and launders:
+            return _no("AccessDenied")
+
+        def effect() -> None:
+            if command.decision == "reject":
+                old.gone = True
+                return
+            old.status, old.reviewed = "active", who.principal
+            if command.content is not None:
+                old.content = command.content
+                old.users |= self._own_word()
+                old.author = f"agent:{who.agent}" if who.agent else f"user:{who.user}"
+                old.weight = max(0.6 if who.agent else 1.0, old.weight)
+
+        result = "forgotten" if command.decision == "reject" else "stored"
+        said: Said = ("ok", (result, (str(name),)))
+        return said, self._once(key, said, effect)
+
+    def _rejected(self, old: Kept | None, done: Said) -> Said:
+        """What whoever sends a rejection again is told of what is gone."""
+        if old is None or not self.model.reads(self.who, old.audience, old.labels):
+            return ("NotFound", None)
+        return done if self.model.may(self.who, "review", old.scope) else ("AccessDenied", None)
+
     # Runs
+
+    def _importruns(self, command: c.ImportRuns, write: bool) -> Plan:
+        model, who = self.model, self.who
+        if not model.may(who, "administer", "global"):
+            return _no("AccessDenied")
+        ((_, log),) = PARSERS[command.format](command.text).runs
+        name = str(run_uuid(log, who.tenant, command.scope))
+        if name in model.runs:
+            return ("ok", (0, 1)), None
+
+        def effect() -> None:
+            model.runs[name] = Course(
+                tenant=who.tenant,
+                scope=str(command.scope),
+                audience={str(command.scope)},
+                members=set(),
+                entered=set(),
+                closed=True,
+                trusted=command.trusted,
+                vouched_by=who.principal if command.trusted else None,
+                imported=True,
+                said_by=[f"{name} says" for _ in log.steps],
+            )
+
+        return ("ok", (1, 0)), effect
 
     def _startrun(self, command: c.StartRun, write: bool) -> Plan:
         model, who, scope = self.model, self.who, str(command.scope)
@@ -427,6 +601,7 @@ class Asked:
         if not known or run is None or not self.model.reads(self.who, run.audience, ()):
             return _no("NotFound")
         self._runs, self._readers = self.model.open_runs(self.who), (set(run.audience), set())
+        self._outside = not run.trusted
         return ("ok", None), None
 
     def _reviewrun(self, command: c.ReviewRun, write: bool) -> Plan:
@@ -457,9 +632,10 @@ class Asked:
         shown = [
             model.offered[name, one] for one in set(run.said_by) if (name, one) in model.offered
         ]
-        agents = {f"agent:{agent}" for agent, _ in run.members if agent}
+        agents = {f"agent:{agent}" for agent, _ in run.members if agent and not run.imported}
         from_others = run.audience.union(*(one.audience for one in shown)) - agents
-        untrusted = any(one.untrusted for one in shown)
+        untrusted = not run.trusted or any(one.untrusted for one in shown)
+        users = {user for _, user in run.members if user}
         return Kept(
             tenant=run.tenant,
             scope=run.scope,
@@ -470,7 +646,9 @@ class Asked:
             trusted=not untrusted,
             expires=None,
             author="agent:reviewer",
-            weight=0.6,
+            weight=0.2 if untrusted else 0.6,
+            reviewed=run.vouched_by,
+            users=frozenset(users if len(users) == 1 else set[str]()),
             dated=True,
             ever_untrusted=untrusted,
         )

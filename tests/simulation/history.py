@@ -6,6 +6,7 @@ passing. After each, everybody of the tenant is asked what they see.
 """
 
 import asyncio
+import json
 import shutil
 import tempfile
 from collections.abc import Awaitable, Sequence
@@ -30,16 +31,17 @@ from hindsight_ray.domain.memory import Memory, Status
 from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import HindsightError, InvalidTicket
-from hindsight_ray.ports import Ledger, MemoryStore, Unit
+from hindsight_ray.ports import Erasing, Ledger, MemoryStore, Unit
 from hindsight_ray.service import door
 from hindsight_ray.service.admit import admit, row_filter
 from hindsight_ray.service.seen import shows
 from hindsight_ray.service.world import World
 from tests.simulation.asked import Asked, Receipts
-from tests.simulation.model import Model, Who
+from tests.simulation.model import Kept, Model, Who
 from tests.simulation.parked import (
     CURRENT,
     ParkedEmbedder,
+    ParkedErasing,
     ParkedLedger,
     ParkedStore,
     Schedule,
@@ -66,6 +68,17 @@ p, role:curator, acme, agent:scribe, review, allow
 """
 )
 
+TENANTS = ("acme", "globex")
+# What an operator puts in force in its place: rules gone, others there, and roles of others.
+POLICIES = (
+    POLICY,
+    POLICY + "p, role:team, acme, user:alice, read, allow\np, user:bob, *, global, read, deny\n",
+    POLICY.replace("g, agent:helper, role:junior, acme\n", "g, agent:scribe, role:team, globex\n"),
+    POLICY.replace("p, role:curator, *, user:alice, promote, allow\n", "")
+    + "p, role:agent, globex, label:private, read, deny\n"
+    + "p, agent:helper, *, user:bob, share, allow\n",
+)
+
 # Tenant, agent, user and session of everybody who asks.
 CAST: tuple[tuple[str, str | None, str | None, str | None], ...] = (
     ("acme", None, "alice", None),
@@ -86,6 +99,7 @@ CAST: tuple[tuple[str, str | None, str | None, str | None], ...] = (
     ("globex", "curator", None, None),
 )
 SCOPES = ("global", "user:alice", "user:bob", "agent:planner", "agent:helper", "agent:scribe")
+PROJECTS = ("atlas", "borealis")
 SUBJECTS = ("agent:planner", "agent:helper", "agent:scribe", "user:alice", "user:bob", "role:team")
 LETTERS = "bcdfghjklmnpqrstvwxz"
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -139,10 +153,11 @@ class History:
         """One step, then what everybody sees is compared. Raises `AssertionError`."""
         random = self.random
         kind = random.choices(
-            ("one", "several", "crash", "time", "ticket"), weights=(60, 22, 3, 9, 6)
+            ("one", "several", "crash", "time", "ticket", "operator"),
+            weights=(58, 22, 3, 9, 6, 2),
         )[0]
         self._count(f"step {kind}")
-        tenants = ("acme", "globex")
+        tenants = TENANTS
         if kind == "one":
             slot = await self._somebody()
             tenants = (slot.who.tenant,)
@@ -153,8 +168,12 @@ class History:
             await self._several(random.randint(1, 3), crash=True)
         elif kind == "time":
             self._pass(random.choice((30, 120, 300, 900, 3600)))
-        else:
+        elif kind == "ticket":
             await self._tickets()
+        elif random.random() < 0.6:
+            await self._policy()
+        else:
+            await self._erase()
         await self._quiet()
         self._steps += 1
         await self.compare(tenants, by_filter=self._steps % FILTER_EVERY == 0)
@@ -209,7 +228,8 @@ class History:
                 )
             )
             self.staged.append(staged)
-            self.worlds.append(replace(staged.world, background=self._background))
+            erasing = cast(Erasing, ParkedErasing(staged.world.erasing))
+            self.worlds.append(replace(staged.world, background=self._background, erasing=erasing))
 
     def _parked(self, ledger: Ledger) -> Ledger:
         return ParkedLedger(ledger, self.schedule)
@@ -303,6 +323,44 @@ class History:
         else:
             self.slots[place] = await self._slot(slot.part)
 
+    async def _policy(self) -> None:
+        """The operator puts another text in force; a faulty one changes nothing."""
+        operator = await self._slot((self.random.choice(TENANTS), "operator", None, None))
+        text = self.random.choice(POLICIES)
+        await door.call(
+            self.random.choice(self.worlds), operator.token, build(c.LoadPolicy, {"text": text})
+        )
+        self.model.load(text)
+        self._count("LoadPolicy ok")
+
+    async def _erase(self) -> None:
+        """A user is erased: what is theirs is gone, nothing else is but what rested on it."""
+        tenant, user = self.random.choice(TENANTS), self.random.choice(("alice", "bob"))
+        operator = await self._slot((tenant, "operator", None, None))
+        chosen = self.random.choice(self.worlds)
+        before = {name for name, one in self.model.memories.items() if not one.gone}
+        proof = await door.call(chosen, operator.token, build(c.Erase, {"user": user}))
+        assert not proof.remains.found, proof
+        mine, touched = self.model.erase(tenant, user)
+        async with chosen.ledger.reading() as unit:
+            now = await unit.memories.current(tenant, sorted(self.model.memories))
+        for name in before:
+            one = self.model.memories[name]
+            if one.tenant != tenant or name in mine:
+                assert name not in now, f"{name} of {user} is there after the erasure"
+            elif name not in now:
+                assert name in touched, f"{name} went with {user}, and is not theirs"
+                one.gone = True
+            elif name in touched:
+                _go_back(one, now[name])
+        erased = {str(name) for name in (*mine, *touched) if self.model.memories[name].gone}
+        for key, said in list(self.receipts.items()):
+            names = set(said[1][1]) if said[1] and isinstance(said[1], tuple) else set[str]()
+            if key[0] == tenant and (f"user:{user}" in key[1].split(" ") or names & erased):
+                del self.receipts[key]
+        self.asked_before = [one for one in self.asked_before if one[0].who.tenant != tenant]
+        self._count("Erase ok")
+
     async def _slot(
         self, part: tuple[str, str | None, str | None, str | None], **fields: object
     ) -> Slot:
@@ -364,6 +422,7 @@ class History:
         kinds = {
             self._write: 24, self._search: 12, self._by_id: 10, self._update: 8, self._forget: 3,
             self._share: 10, self._revoke: 5, self._promote: 8, self._start: 6, self._in_run: 14,
+            self._put_away: 5, self._decide: 5, self._close_project: 1, self._import: 2,
         }  # fmt: skip
         (make,) = random.choices(list(kinds), weights=list(kinds.values()))
         command = make(slot)
@@ -373,7 +432,10 @@ class History:
 
     def _again(self, slot: Slot) -> c.Command | None:
         """A command of this very caller's that was sent before."""
-        again = (c.Write, c.Update, c.Forget, c.Promote, c.Share, c.Revoke)
+        again = (
+            c.Write, c.Update, c.Forget, c.Promote, c.Share, c.Revoke,
+            c.Archive, c.Restore, c.DecidePending, c.CloseProject,
+        )  # fmt: skip
         mine = [one for of, one in self.asked_before if of is slot and isinstance(one, again)]
         return self.random.choice(mine) if mine else None
 
@@ -404,6 +466,7 @@ class History:
             "confidence": random.choice((0.8, 0.8, 0.8, 0.9, 0.4)),
             "source": random.choice(("agent", "agent", "tool")),
             "expires_at": self._later(10, 60, 300),
+            "project": random.choice((None, None, None, None, *PROJECTS)),
             "run_id": run,
         })  # fmt: skip
 
@@ -429,6 +492,42 @@ class History:
 
     def _forget(self, slot: Slot) -> c.Command:
         return build(c.Forget, {"command_id": self._id(), "memory_id": self._memory(slot)})
+
+    def _put_away(self, slot: Slot) -> c.Command:
+        kind = self.random.choice((c.Archive, c.Restore))
+        away = [n for n, one in self.model.memories.items() if one.status == "archived"]
+        name = self.random.choice(away) if away and kind is c.Restore else self._memory(slot)
+        return build(kind, {"command_id": self._id(), "memory_id": name})
+
+    def _decide(self, slot: Slot) -> c.Command:
+        random = self.random
+        waiting = [
+            name for name, one in self.model.memories.items()
+            if one.tenant == slot.who.tenant and one.status in ("pending", "quarantined")
+        ]  # fmt: skip
+        decision = random.choice(("accept", "reject", "edit"))
+        return build(c.DecidePending, {
+            "command_id": self._id(),
+            "memory_id": random.choice(waiting) if waiting else self._memory(slot),
+            "decision": decision,
+            "content": random.choice(self._texts) if decision == "edit" else None,
+        })  # fmt: skip
+
+    def _close_project(self, slot: Slot) -> c.Command:
+        project = self.random.choice(PROJECTS)
+        return build(c.CloseProject, {"command_id": self._id(), "project": project})
+
+    def _import(self, slot: Slot) -> c.Command:
+        random = self.random
+        turns = [
+            {"role": role, "content": random.choice(self._texts)} for role in ("user", "assistant")
+        ]
+        return build(c.ImportRuns, {
+            "format": "openai-messages",
+            "text": json.dumps([turns]),
+            "scope": random.choice(SCOPES),
+            "trusted": random.random() < 0.5,
+        })  # fmt: skip
 
     def _promote(self, slot: Slot) -> c.Command:
         scope = self.random.choice(("global", "global", "user:alice", self._scope(slot)))
@@ -539,6 +638,15 @@ def _passes(rows: RowFilter, memory: Memory) -> bool:
     return keyed and rows.denied_labels.isdisjoint(memory.labels)
 
 
+def _go_back(one: Kept, now: Memory) -> None:
+    """It says again what it said before it rested on what was erased: so the ledger says."""
+    source = now.source
+    one.content, one.status, one.trusted = now.content, now.status, source.trusted
+    one.reviewed, one.weight = source.reviewed_by, source.weight
+    one.author = f"agent:{source.agent}" if source.agent else f"user:{source.user}"
+    one.rests_on = frozenset(ref.id for ref in now.derived_from)
+
+
 def _difference(one: set[str] | None, other: set[str] | None) -> object:
     if one is None or other is None:
         return one
@@ -554,7 +662,7 @@ def in_memory() -> Path:
 async def play(seed: int, steps: int) -> dict[str, int]:
     """A whole history of one seed; what happened in it, counted. Raises at the first difference."""
     folder = in_memory()
-    history = History(seed, folder)
+    history = History(seed, folder / "home")
     try:
         with without_threads():
             return await _played(history, seed, steps)

@@ -77,6 +77,10 @@ class Kept:
     dated: bool = False  # an episode: never taken for another
     gone: bool = False
     ever_untrusted: bool = False
+    project: str | None = None
+    put_away: str | None = None  # the status that it had when it was archived
+    users: frozenset[str] = frozenset()  # whose word any revision of it was
+    rests_on: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -98,6 +102,9 @@ class Course:
     members: set[tuple[str | None, str | None]]
     entered: set[tuple[str, str]]
     closed: bool = False
+    trusted: bool = True
+    vouched_by: str | None = None  # who imported it as trusted
+    imported: bool = False
     said_by: list[str] = field(default_factory=list)
     reviewed: set[tuple[str, int]] = field(default_factory=set)
 
@@ -114,6 +121,11 @@ class Model:
         self.memories: dict[str, Kept] = {}
         self.runs: dict[str, Course] = {}
         self.offered: dict[tuple[str, str], Offered] = {}
+        self.load(policy)
+
+    def load(self, policy: str) -> None:
+        """Put these rules in force; what was shared stays as far as its giver may give it."""
+        self.rules, self.roles = [], []
         for line in policy.splitlines():
             cells = [cell.strip() for cell in line.split(",")]
             if cells[0] == "p":
@@ -121,6 +133,8 @@ class Model:
                 self.rules.append(Row(subject, tenant, target, action, effect))
             elif cells[0] == "g":
                 self.roles.append((cells[1], cells[2], cells[3]))
+        for tenant, scope in dict.fromkeys((rule.tenant, rule.object) for rule in self.grants):
+            self.revoke(tenant, scope, ())
 
     # Who may do what
 
@@ -273,13 +287,20 @@ class Model:
                 known.untrusted |= one.ever_untrusted if ever else not one.trusted
 
     def show_text(
-        self, who: Who, runs: Sequence[str], audience: Iterable[str], labels: Iterable[str] = ()
+        self,
+        who: Who,
+        runs: Sequence[str],
+        audience: Iterable[str],
+        labels: Iterable[str] = (),
+        *,
+        untrusted: bool = False,
     ) -> None:
         """Note that text with these readers was shown in these runs."""
         for run in runs:
             known = self.offered.setdefault((run, who.name), Offered())
             known.audience |= set(audience)
             known.labels |= set(labels)
+            known.untrusted |= untrusted
 
     # What a change does
 
@@ -302,6 +323,7 @@ class Model:
             and not one.gone and not one.dated and one.status in ("active", new.status)
             and (one.expires is None or one.expires > self.now)
             and one.audience <= new.audience and one.labels <= new.labels
+            and one.project == new.project
         ]  # fmt: skip
         return min(found, default=None)
 
@@ -312,6 +334,7 @@ class Model:
             if one.tenant == new.tenant and one.scope == new.scope and one.content == new.content
             and one.status == "pending" and not one.gone and not one.dated
             and (one.expires is None or one.expires > self.now) and self.may_touch(new, one)
+            and one.project == new.project
         ]  # fmt: skip
         return min(found, default=None) if new.status == "active" and not new.dated else None
 
@@ -334,6 +357,30 @@ class Model:
                 break
             self.grants += fit
             waiting = [rule for rule in waiting if rule not in fit]
+
+    def erase(self, tenant: str, user: str) -> tuple[set[str], set[str]]:
+        """What is the user's or names them goes; return that, and what may go or change with it."""
+        scope = f"user:{user}"
+        mine = {
+            name for name, one in self.memories.items()
+            if one.tenant == tenant and (scope in one.audience or user in one.users)
+        }  # fmt: skip
+        touched, grown = set(mine), True
+        while grown:
+            more = {n for n, one in self.memories.items() if one.rests_on & touched} - touched
+            touched |= more
+            grown = bool(more)
+        for name in mine:
+            self.memories[name].gone = True
+        over = {
+            name for name, run in self.runs.items()
+            if run.tenant == tenant
+            and (scope in run.audience or any(member[1] == user for member in run.members))
+        }  # fmt: skip
+        for name in over:
+            del self.runs[name]
+        self.offered = {key: one for key, one in self.offered.items() if key[0] not in over}
+        return mine, touched - mine
 
     def grant(self, rows: Sequence[Row]) -> None:
         newer = {replace(row, until=None) for row in rows}

@@ -281,6 +281,21 @@ class ParkedStore:
         return await self._schedule.through(self._inner.nearest(unit.unit, *args, **kwargs))
 
 
+class ParkedErasing:
+    """`Erasing` over units that park: it reads the SQL ledger's own."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._inner, name)
+
+        async def asked(*args: Any) -> Any:
+            return await method(*(one.unit if isinstance(one, ParkedUnit) else one for one in args))
+
+        return asked
+
+
 class ParkedEmbedder:
     """`Embedder` that parks, so that the world moves on while texts are embedded."""
 
