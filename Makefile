@@ -30,9 +30,10 @@ servers:
 test: $(READY) servers
 	@BIN=$(BIN) DATA=$(DATA) sh tests/run.sh
 
-# Real kills of real processes, many more of them than `make test` does.
+# Real kills of real processes, KILLS of each kind, and a fault at every single effect.
 crash: $(READY) servers
-	@HINDSIGHT_KILLS=20 $(BIN)/python -m pytest -q tests/crash tests/cluster/test_kills.py --timeout 900
+	@HINDSIGHT_KILLS=$(or $(KILLS),20) $(BIN)/python -m pytest -q --timeout 900 \
+		tests/crash tests/cluster/test_kills.py tests/cluster/test_on_servers.py
 
 # Seeded histories against a plain model, as many and as long as asked: SEEDS, STEPS, FIRST.
 simulate: $(READY)

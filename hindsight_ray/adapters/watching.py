@@ -5,6 +5,7 @@ never a text, a query or whose it was. Lines go to the logger `hindsight_ray.req
 silent until somebody listens. Spans are OpenTelemetry's, which cost nothing until an SDK is set up.
 """
 
+import asyncio
 import importlib
 import json
 import logging
@@ -29,7 +30,7 @@ LOG = logging.getLogger("hindsight_ray.requests")
 Labels = Mapping[str, str]
 Queues = Callable[[], Mapping[str, int]]  # how many wait in each queue of this process
 _NONE: Labels = {}
-_POLICY_EVERY_S = 1.0  # when the policy was read last is told so often at most
+_AGAIN_S = 1.0  # what has not changed, and when the policy was read, is told again so often
 
 
 class Meters(Protocol):
@@ -55,7 +56,9 @@ class DoorWatch:
         self._in_hand = 0
         self._queues: Queues = dict
         self._depths: dict[str, int] = {}
-        self._policy_told_s = float("-inf")
+        self._policy = 0
+        self._read_at_s = 0.0  # by the wall clock, for whoever subtracts it from theirs
+        self._told_at_s = float("-inf")
 
     def look_at(self, queues: Queues) -> None:
         """Tell from now on how many wait in these."""
@@ -98,28 +101,42 @@ class DoorWatch:
             self._meters.count("hindsight_refusals", labels)
         for part in seen.degraded:
             self._meters.count("hindsight_degraded_answers", {"without": part})
-        self._tell_depths()
-        self._tell_policy(seen.decided_at)
+        now_s = time.monotonic()
+        again = now_s - self._told_at_s >= _AGAIN_S
+        if again:
+            self._told_at_s = now_s
+        self._tell_state(seen.decided_at, again=again)
         if LOG.isEnabledFor(logging.INFO):
             line = {
                 "request": secrets.token_hex(8), "process": self._process, "verb": seen.verb,
-                "tenant": seen.tenant, "revision": seen.revision, "ended": ended,
+                "tenant": seen.tenant, "revision": seen.revision or seen.decided_at, "ended": ended,
                 "ms": round(seconds * 1_000, 3), "degraded": list(seen.degraded),
             }  # fmt: skip
             LOG.info("%s", json.dumps(line, ensure_ascii=False))
 
-    def _tell_depths(self) -> None:
+    def _tell_state(self, policy: int, *, again: bool) -> None:
         for queue, depth in self._queues().items():
-            if self._depths.get(queue) != depth:
+            if again or self._depths.get(queue) != depth:
                 self._depths[queue] = depth
                 self._meters.now("hindsight_waiting", depth, {"queue": queue})
+        if policy and (again or policy != self._policy):
+            self._policy, self._read_at_s = policy, time.time()
+            self._tell_policy()
 
-    def _tell_policy(self, revision: int) -> None:
-        now_s = time.monotonic()
-        if revision and now_s - self._policy_told_s >= _POLICY_EVERY_S:
-            self._policy_told_s = now_s
-            self._meters.now("hindsight_policy_revision", revision)
-            self._meters.now("hindsight_policy_read_at_seconds", time.time())
+    def _tell_policy(self) -> None:
+        self._meters.now("hindsight_policy_revision", self._policy)
+        self._meters.now("hindsight_policy_read_at_seconds", self._read_at_s)
+
+    def keep_telling(self) -> None:
+        """Tell what has not changed time and again: exporters forget what is not.
+
+        On the running loop, for as long as it runs.
+        """
+        self._held(0)
+        self._tell_state(0, again=True)
+        if self._policy:
+            self._tell_policy()
+        asyncio.get_running_loop().call_later(_AGAIN_S, self.keep_telling)
 
 
 class PlainMeters:

@@ -263,6 +263,7 @@ def _assembled(
     chat = None if known is None else RemoteChat(known)
     name = cluster.own_name()
     watch = DoorWatch(RayMeters(name), name)
+    watch.keep_telling()
     crew = Crew(settings.brokers, settings.recorder_hosts, settings.reviewers)
     return assembled(
         ledger, store, embedder, tickets, settings, chat=chat, erasing=erasing, watch=watch,

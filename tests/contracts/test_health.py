@@ -1,5 +1,6 @@
 """What a process tells of its calls: one line each, numbers, a span; and nothing that was said."""
 
+import asyncio
 import json
 import logging
 import subprocess
@@ -10,7 +11,7 @@ import pytest
 
 import hindsight_ray as hr
 from hindsight_ray import compose
-from hindsight_ray.adapters.watching import LOG, DoorWatch, PlainMeters, set_up_tracing
+from hindsight_ray.adapters.watching import LOG, DoorWatch, Labels, PlainMeters, set_up_tracing
 from hindsight_ray.errors import AccessDenied, Busy, InvalidSettings
 
 _SECRET = "the vault opens at nine"
@@ -92,6 +93,31 @@ async def test_a_process_tells_the_policy_it_read_last_and_what_waits(tmp_path: 
     assert [line for line in told if line.startswith("hindsight_policy_revision ")]
     for queue in ("writers", "recalls", "intents", "jobs"):
         assert [line for line in told if line.startswith(f'hindsight_waiting{{queue="{queue}"}} ')]
+
+
+@pytest.mark.covers("health.waiting")
+async def test_what_has_not_changed_is_told_again_to_exporters_that_forget() -> None:
+    told: list[tuple[str, float]] = []
+    again = asyncio.Event()
+
+    class Forgetful(PlainMeters):
+        def now(self, name: str, value: float, labels: Labels = {}) -> None:  # noqa: B006
+            told.append((name + labels.get("queue", ""), value))
+            if told.count(("hindsight_waitingjobs", 2)) == 2:
+                again.set()
+
+    watch = DoorWatch(Forgetful(), "test")
+    watch.look_at(lambda: {"jobs": 2})
+    with watch.request("Search") as seen:
+        seen.decided_at = 7
+    told.clear()
+    watch.keep_telling()
+    await asyncio.wait_for(again.wait(), 30)
+    assert told[:3] == [
+        ("hindsight_calls_in_hand", 0),
+        ("hindsight_waitingjobs", 2),
+        ("hindsight_policy_revision", 7),
+    ]
 
 
 def test_a_hook_that_is_no_function_is_refused_by_name() -> None:

@@ -42,7 +42,7 @@ def store(request: pytest.FixtureRequest) -> MemoryStore:
     return stores.weaviate_store(running, HashedEmbedder().space)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(300 if _EVERY > 1 else 1_200)
 @pytest.mark.covers("G3.faults", "G3.commands")
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("database", ["sqlite", "postgres"])
