@@ -1,5 +1,6 @@
 """Missing numbers are found whatever was known before, who else records and what is undone."""
 
+import contextlib
 import random
 from collections.abc import Sequence
 
@@ -81,6 +82,25 @@ async def test_what_is_missing_is_what_reading_everything_finds(
         async with second.reading() as unit:
             whole = [gap for agent in sorted(_AGENTS) for gap in _plainly(kept, agent)]
             assert list(await unit.runs.gaps(TENANT, name_of("r"))) == whole
+
+
+@pytest.mark.parametrize("kind", BOTH)
+async def test_what_an_undone_step_saw_is_not_remembered(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    async with ledgers_of(request, kind).opened() as ledger:
+        async with ledger.writing() as unit:
+            await unit.runs.create(run_of("r"))
+            with contextlib.suppress(_Undone):
+                async with unit.step():
+                    whole = [_event(seq, "planner", "1") for seq in range(5)]
+                    await unit.runs.append(TENANT, name_of("r"), whole)
+                    assert not await unit.runs.gaps(TENANT, name_of("r"), agent="planner")
+                    raise _Undone
+            async with unit.step():
+                await unit.runs.append(TENANT, name_of("r"), whole[:1])
+        late = [_event(3, "planner", "1")]
+        await _recorded(ledger, late, [whole[0], *late], "planner", undone=False)
 
 
 async def _recorded(

@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Engine
-from sqlalchemy.engine import Connection, NestedTransaction
+from sqlalchemy.engine import Connection
 from sqlalchemy.exc import DBAPIError
 
 from hindsight_ray.adapters.ledger.sql import dialect
@@ -110,12 +110,12 @@ class Lane:
             return self._begun(write)
         return self._connection
 
-    def undo(self, job: Callable[[], None]) -> None:
-        """Go back to a savepoint, which a failed statement of the transaction may be after."""
+    def undo(self) -> None:
+        """Go back to the savepoint, which a failed statement of the transaction may be after."""
         with self._told():
             if self._connection is not None:
                 self._refuse_after_failure(self._connection)
-            job()
+                dialect.to_savepoint(self._connection)
 
     def alone(self, job: Callable[[Connection], R]) -> R:
         """Run `job` outside any transaction, which the lane must not have. In the thread."""
@@ -317,16 +317,19 @@ class Work:
     @asynccontextmanager
     async def step(self) -> AsyncGenerator[None]:
         """A savepoint: left by an exception, what was done in it is undone, and no more."""
-        savepoint = await self.do(_savepoint)
-        mark = len(self._last)
+        await self.brief(dialect.savepoint)
+        last, kept = len(self._last), len(self._kept)
         try:
             yield
         except BaseException:
-            del self._last[mark:]
-            await self._surely(self._lane.submit(self._lane.undo, savepoint.rollback))
+            del self._last[last:], self._kept[kept:]
+            await self._surely(self._lane.submit(self._lane.undo))
             raise
-        keep = self._lane.submit(self._lane.within, self._write, lambda _: savepoint.commit())
-        await self._surely(keep)
+        if self._lane.at_hand(self._write):
+            self._lane.within(self._write, dialect.release)
+        else:
+            keep = self._lane.submit(self._lane.within, self._write, dialect.release)
+            await self._surely(keep)
 
     async def _surely(self, done: Future[None]) -> None:
         """Wait for what is under way, which happens even if the caller is cancelled."""
@@ -357,7 +360,3 @@ def _given_up() -> StorageFailed:
     return StorageFailed(
         "`ledger` gave this transaction up after an earlier failure in it; nothing was acknowledged"
     )
-
-
-def _savepoint(connection: Connection) -> NestedTransaction:
-    return connection.begin_nested()

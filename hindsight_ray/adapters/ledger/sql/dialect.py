@@ -264,14 +264,30 @@ def as_any_other(connection: Connection, sql: str, error: sqlite3.Error) -> Exce
 @contextmanager
 def attempt(connection: Connection) -> Generator[None]:
     """A savepoint: left by an exception, what was done in it is undone, and no more."""
-    connection.exec_driver_sql("SAVEPOINT attempt").close()
+    savepoint(connection)
     try:
         yield
     except BaseException:
         if not undone(connection):
-            connection.exec_driver_sql("ROLLBACK TO SAVEPOINT attempt").close()
+            to_savepoint(connection)
         raise
-    connection.exec_driver_sql("RELEASE SAVEPOINT attempt").close()
+    release(connection)
+
+
+def savepoint(connection: Connection) -> None:
+    """Set a mark in the transaction. Marks nest; the latest is meant by the two below."""
+    connection.exec_driver_sql("SAVEPOINT step").close()
+
+
+def to_savepoint(connection: Connection) -> None:
+    """Undo what came after the mark, and the mark."""
+    connection.exec_driver_sql("ROLLBACK TO SAVEPOINT step").close()
+    release(connection)
+
+
+def release(connection: Connection) -> None:
+    """Forget the mark: what came after it stays."""
+    connection.exec_driver_sql("RELEASE SAVEPOINT step").close()
 
 
 def plain_rows(result: CursorResult[*tuple[Any, ...]]) -> list[tuple[Any, ...]]:
