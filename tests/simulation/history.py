@@ -9,7 +9,7 @@ import asyncio
 import json
 import shutil
 import tempfile
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -20,6 +20,7 @@ from uuid import UUID
 
 import numpy as np
 
+from hindsight_ray.adapters.ledger.sql.server import Server
 from hindsight_ray.adapters.models.hashed import DIMENSION, HashedEmbedder
 from hindsight_ray.adapters.policy.profiles import shipped_text
 from hindsight_ray.adapters.stores.embedded import EmbeddedStore
@@ -105,6 +106,7 @@ LETTERS = "bcdfghjklmnpqrstvwxz"
 STATUSES: tuple[Status, ...] = get_args(Status)
 _EVENTS_NEVER_REACHED = 10_000
 FILTER_EVERY = 8  # steps; after the others every row is looked at, and the store is not asked
+_ALL = 1_000  # more than a history has memories
 _ANY_VECTOR = np.ones(DIMENSION, dtype=np.float32)
 
 
@@ -118,10 +120,18 @@ class Slot:
     caller: Caller
 
 
+@dataclass(frozen=True)
+class Servers:
+    """Where the rows of a history lie, and who makes its stores, if not in a folder."""
+
+    database: Server
+    store: Callable[[], MemoryStore]
+
+
 class History:
     """One seed's worlds and model. `await begin()`, then `await step()` as often as wanted."""
 
-    def __init__(self, seed: int, folder: Path) -> None:
+    def __init__(self, seed: int, folder: Path, servers: Servers | None = None) -> None:
         self.random = Random(seed)
         self.schedule = Schedule(self.random)
         self.clock = SetClock()
@@ -134,6 +144,7 @@ class History:
         self.jobs: set[asyncio.Task[None]] = set()
         self.counts: dict[str, int] = {}
         self._folder = folder
+        self._servers = servers
         self._stack = AsyncExitStack()
         self._made = 0
         self._steps = 0
@@ -213,7 +224,9 @@ class History:
 
     async def _open(self, policy: str | None) -> None:
         self.worlds, self.staged = [], []
+        servers = self._servers
         for _ in range(2):
+            store = EmbeddedStore() if servers is None else servers.store()
             staged = await self._stack.enter_async_context(
                 world(
                     self._folder,
@@ -222,7 +235,8 @@ class History:
                     settings=Settings(
                         vector_limit=200, keyword_limit=200, review_events_min=_EVENTS_NEVER_REACHED
                     ),
-                    store=cast(MemoryStore, ParkedStore(EmbeddedStore(), self.schedule)),
+                    store=cast(MemoryStore, ParkedStore(store, self.schedule)),
+                    database=None if servers is None else servers.database,
                     embedder=ParkedEmbedder(HashedEmbedder(), self.schedule),
                     wrap=self._parked,
                 )
@@ -627,9 +641,12 @@ async def _seen(
     passing = {str(memory.id) for memory in everything if _passes(rows, memory)}
     assert seen <= passing, f"the filter keeps {seen - passing} from {caller.principal}"
     if by_filter:
-        near = await unit.memories.nearest_of(rows, _ANY_VECTOR, None)
-        found = {str(one.ref.id) for one in near}
-        assert found == passing, f"the store's filter: {found ^ passing} for {caller.principal}"
+        by_rows = await unit.memories.nearest_of(rows, _ANY_VECTOR, None)
+        by_store = await chosen.store.nearest(unit, rows, _ANY_VECTOR, limit=_ALL)
+        for way, near in (("ledger", by_rows), ("store", by_store)):
+            found = {str(one.ref.id) for one in near}
+            off = found ^ passing
+            assert not off, f"the {way}'s filter is off by {off} for {caller.principal}"
     return seen & passing
 
 
@@ -659,10 +676,10 @@ def in_memory() -> Path:
     return Path(tempfile.mkdtemp(prefix="simulated-", dir=shared if shared.is_dir() else None))
 
 
-async def play(seed: int, steps: int) -> dict[str, int]:
+async def play(seed: int, steps: int, servers: Servers | None = None) -> dict[str, int]:
     """A whole history of one seed; what happened in it, counted. Raises at the first difference."""
     folder = in_memory()
-    history = History(seed, folder / "home")
+    history = History(seed, folder / "home", servers)
     try:
         with without_threads():
             return await _played(history, seed, steps)

@@ -280,6 +280,20 @@ class ParkedStore:
         unit.seen()
         return await self._schedule.through(self._inner.nearest(unit.unit, *args, **kwargs))
 
+    async def put(self, objects: Any) -> None:
+        await self._schedule.park()
+        await self._schedule.through(self._inner.put(objects))
+
+    async def delete(self, gone: Any) -> None:
+        await self._schedule.park()
+        await self._schedule.through(self._inner.delete(gone))
+
+    async def check(self) -> None:
+        await self._schedule.through(self._inner.check())
+
+    async def held(self, place: str) -> Any:
+        return await self._schedule.through(self._inner.held(place))
+
 
 class ParkedErasing:
     """`Erasing` over units that park: it reads the SQL ledger's own."""
