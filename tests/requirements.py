@@ -384,6 +384,10 @@ REQUIREMENTS: dict[str, Requirement] = {
         "a refused argument is named, with what is allowed, in one sentence",
         "hindsight_ray/entry/mcp_tools.py",
     ),
+    "inputs.hostile": _R(
+        "whatever an argument must not be is `InvalidInput` naming it, and nothing is changed",
+        "hindsight_ray/domain/faults.py",
+    ),
     "cli.light": _R("one-shot commands on a home never load Ray", "hindsight_ray/entry/cli"),
     "cli.story": _R(
         "write, search, forget, import, review, attribute work from a shell",

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from hindsight_ray.client import leaving
 from hindsight_ray.client.calls import Calls
+from hindsight_ray.client.lists import listed_or_none
 from hindsight_ray.client.loop import LoopThread
 from hindsight_ray.client.memory import Memory
 from hindsight_ray.client.opening import Opening
@@ -18,7 +19,7 @@ from hindsight_ray.domain.base import build
 from hindsight_ray.domain.caller import Caller, Ticket, TicketRequest
 from hindsight_ray.domain.receipt import TenantDropped, Tenants
 from hindsight_ray.domain.settings import Settings
-from hindsight_ray.errors import HindsightError, Unavailable
+from hindsight_ray.errors import HindsightError, InvalidInput, Unavailable
 
 LIFETIME_S = 12 * 3600
 OPERATOR = "operator"  # also the tenant that its ticket names where it is about none
@@ -44,6 +45,10 @@ class Hindsight:
     def as_caller(self, ticket: Ticket | str) -> Memory:
         """The memory for whoever this ticket, or its token alone, names."""
         token = ticket.token if isinstance(ticket, Ticket) else ticket
+        if not isinstance(token, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers have no checker
+            raise InvalidInput(
+                f"`ticket` must be a ticket or its text, not {type(token).__name__}", field="ticket"
+            )
 
         async def given() -> str:
             return token
@@ -54,6 +59,7 @@ class Hindsight:
     def operator(self, tenant: str) -> Memory:
         """The memory as `agent:operator` of a tenant; needs the operator's key."""
         sign = self._operator_key()
+        build(TicketRequest, {"tenant": tenant, "agent": OPERATOR})  # refuse the name at once
 
         async def signed() -> str:
             return await sign(tenant)
@@ -78,8 +84,8 @@ class Hindsight:
             "user": user,
             "session": session,
             "lifetime_s": lifetime_s,
-            "scopes": None if scopes is None else frozenset(scopes),
-            "actions": None if actions is None else frozenset(actions),
+            "scopes": listed_or_none(scopes, "scopes"),
+            "actions": listed_or_none(actions, "actions"),
         }
         request = build(TicketRequest, fields)
         return await self.operator(request.tenant).ask(c.IssueTicket(request=request))

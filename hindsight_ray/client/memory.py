@@ -16,6 +16,8 @@ from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.chat import Retried, Spent
 from hindsight_ray.domain.credit import Attribution, Credited
 from hindsight_ray.domain.erasure import Erased
+from hindsight_ray.domain.faults import named
+from hindsight_ray.domain.ids import checked_uuid
 from hindsight_ray.domain.memory import Layer, MemoryType, RevisionNote, Scene, Status
 from hindsight_ray.domain.memory import Memory as MemoryValue
 from hindsight_ray.domain.privacy import Handling, Privacy
@@ -79,7 +81,7 @@ class Memory(UpkeepCalls):
         """Take part in a run of somebody else: `run = await memory.join(run_id)`."""
 
         async def enter() -> RunRecorder:
-            joined: Run = await self._ask(c.JoinRun, run_id=_run_id(run_id))
+            joined: Run = await self._ask(c.JoinRun, run_id=_run_id(run_id, "run_id"))
             return await self._recorder(joined, began=False)
 
         return Opening(enter)
@@ -109,7 +111,7 @@ class Memory(UpkeepCalls):
         self, *, limit: int = 20, task_type: str | None = None, before: RunLike | None = None
     ) -> tuple[RunSummary, ...]:
         """The newest runs that this caller may read, older than `before` if one is given."""
-        last = None if before is None else _run_id(before)
+        last = None if before is None else _run_id(before, "before")
         return await self._ask(c.ListRuns, limit=limit, task_type=task_type, before=last)
 
     async def note(self, text: str, *, command_id: str | None = None) -> ShortTerm:
@@ -151,7 +153,8 @@ class Memory(UpkeepCalls):
         `banzhaf`, `owen` and `ablation` replay the run in its `environment`, `staged` replays its
         suspects; `client/replaying.py` and `client/staged.py` name the options.
         """
-        method = method or ("provenance" if environment is None else "staged")
+        if method is None:
+            method = "provenance" if environment is None else "staged"
         if environment is None and method in ("provenance", "blame", "spectrum", "judge"):
             return await self._ask(c.Attribute, run_id=_run_id(run), method=method, **options)
         from hindsight_ray.client import replaying, staged  # noqa: PLC0415 - what few clients need
@@ -228,14 +231,14 @@ class Memory(UpkeepCalls):
             c.Search,
             query=query,
             k=k,
-            scopes=_tuple(scopes, "scopes"),
-            types=_tuple(types, "types"),
-            layers=_tuple(layers, "layers"),
+            scopes=listed_or_none(scopes, "scopes"),
+            types=listed_or_none(types, "types"),
+            layers=listed_or_none(layers, "layers"),
             task_type=task_type,
             tools=listed(tools, "tools"),
             since=since,
             until=until,
-            statuses=_tuple(statuses, "statuses"),
+            statuses=listed_or_none(statuses, "statuses"),
             run_id=None if run is None else _run_id(run),
             at_least=at_least,
         )
@@ -336,27 +339,27 @@ class Memory(UpkeepCalls):
         return recorder
 
 
-def _run_id(run: RunLike) -> str:
+def _run_id(run: RunLike, name: str = "run") -> str:
     if isinstance(run, RunRecorder):
         return run.id
     if isinstance(run, Run):
         return run.run_id
     if isinstance(run, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers have no checker
-        return run
-    raise InvalidInput(f"`run` must be a run or its id, not {type(run).__name__}", field="run")
+        try:
+            return checked_uuid(run)
+        except InvalidInput as error:
+            raise named(error, name) from None
+    raise InvalidInput(f"`{name}` must be a run or its id, not {type(run).__name__}", field=name)
 
 
 def _search(asked: str | c.Search, run_id: str | None) -> c.Search:
     if isinstance(asked, str):
-        return build(c.Search, {"query": asked, "run_id": run_id})
+        try:
+            return build(c.Search, {"query": asked, "run_id": run_id})
+        except InvalidInput as error:
+            raise named(error, "searches") from None
     if not isinstance(asked, c.Search):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(
             f"`searches` must hold queries, not {type(asked).__name__}", field="searches"
         )
     return asked if run_id is None else asked.model_copy(update={"run_id": run_id})
-
-
-def _tuple(items: Sequence[Any] | None, name: str) -> tuple[Any, ...] | None:
-    if isinstance(items, str):
-        return (items,)
-    return listed_or_none(items, name)

@@ -12,7 +12,16 @@ from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.audit import Seal
 from hindsight_ray.domain.base import Command, Value
 from hindsight_ray.domain.caller import TicketRequest
-from hindsight_ray.domain.ids import AgentId, CommandId, TenantId, TicketId, TicketName, UserId
+from hindsight_ray.domain.faults import shown
+from hindsight_ray.domain.ids import (
+    AgentId,
+    CommandId,
+    TenantId,
+    TicketId,
+    TicketName,
+    UserId,
+    checked_name,
+)
 from hindsight_ray.domain.numbers import Whole
 from hindsight_ray.domain.privacy import Handling
 from hindsight_ray.domain.scope import Scope
@@ -20,6 +29,16 @@ from hindsight_ray.domain.text import Moment, Text
 from hindsight_ray.errors import InvalidInput
 
 _TICKET = re.compile(r"[0-9a-f]{32}\Z")  # what an issued ticket's id looks like
+
+
+def _grantee(text: str) -> str:
+    kind, colon, name = text.partition(":")
+    if not colon or kind not in ("agent", "user", "role"):
+        raise InvalidInput(f"`name` {shown(text)} must be `agent:<id>`, `user:<id>` or `role:<id>`")
+    return f"{kind}:{checked_name(name)}"
+
+
+Grantee = Annotated[Text, AfterValidator(_grantee)]  # whom a scope is shared with
 
 
 class DropTenant(Command):
@@ -37,7 +56,7 @@ class Share(Command):
 
     command_id: CommandId
     scope: Scope
-    to: Text
+    to: Grantee
     actions: tuple[Action, ...] = Field(default=("read",), min_length=1)
     until: Moment | None = None
 
@@ -47,7 +66,7 @@ class Revoke(Command):
 
     command_id: CommandId
     scope: Scope
-    to: Text
+    to: Grantee
     actions: tuple[Action, ...] | None = Field(default=None, min_length=1)  # None: every action
 
 

@@ -362,7 +362,7 @@ async def test_working_state_is_kept_with_the_run(home: Client) -> None:
     [
         (lambda run: run.decide("a\ud800"), "surrogate"),
         (lambda run: run.decide("a\x00"), "control"),
-        (lambda run: run.decide(7), "summary"),
+        (lambda run: run.decide(7), "`text` 7 must be text"),
         (lambda run: run.tool(""), "name"),
         (lambda run: run.message(to="no spaces", text="x"), "`to` 'no spaces'"),
         (lambda run: run.state("x", causes=["not-an-id"]), "`causes` 'not-an-id'"),
