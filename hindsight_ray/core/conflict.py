@@ -61,6 +61,8 @@ _SAYING = listed(
     "call called name named make made go goes went now currently today always prefer prefers "
     "preferred want wants like likes 用 使 设 設 置 定 选 選 由 成 把 被 要 想 喜 欢 歡 使用"
 )
+_SAID_OF_ALL = frozenset(map(stem, _SAYING)) | _SAYING
+_COMMON_MIN = 2
 _MAY_DIFFER = frozenset({"always"})
 
 _LONG_WORDS = 6  # in a shorter statement one word more or less is another statement
@@ -135,6 +137,18 @@ def same_value(new: Reading, kept: Reading, topic: str) -> bool:
     own = {*read(topic.replace("_", " ")).stems, *map(stem, _SAYING)}
     value = [word for word in new.stems if word not in own]
     return bool(value) and value == [word for word in kept.stems if word not in own]
+
+
+def of_one_subject(new: Reading, kept: Reading) -> bool:
+    """Whether two statements name the same thing: a number or name in common, and at least half of
+    what the shorter one says."""
+    mine = {word for word in new.stems if word not in _SAID_OF_ALL}
+    theirs = {word for word in kept.stems if word not in _SAID_OF_ALL}
+    common = mine & theirs
+    if 2 * len(common) < min(len(mine), len(theirs)):
+        return False
+    named = {*new.numbers, *new.names} & {*kept.numbers, *kept.names}
+    return bool(named) and len(common) >= _COMMON_MIN
 
 
 def negated(new: Reading, kept: Reading) -> bool:

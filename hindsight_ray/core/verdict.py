@@ -18,6 +18,7 @@ from hindsight_ray.core.conflict import (
     distinguishing,
     likeness,
     negated,
+    of_one_subject,
     read,
     rule_on_topic,
     rule_on_weight,
@@ -65,6 +66,7 @@ class Terms:
     now: datetime
     window_s: float
     opinions: Opinions = field(default_factory=Opinions)
+    has_judge: bool = True  # whether there is somebody to ask about what rules leave open
 
 
 def judge(
@@ -121,11 +123,18 @@ def _among_near(
             verdict = _clashing(draft, Pair(content, kept.memory), verdict, terms, found)
             if verdict.duplicate_of is not None or verdict.merged is not None:
                 return verdict
-        elif kept.similarity >= terms.space.merge_at and place < _JUDGED:
+        elif place < _JUDGED and _worth_asking(new, kept, terms):
             verdict = _by_judge(draft, Pair(content, kept.memory), like, verdict, terms)
             if verdict.duplicate_of is not None or verdict.merged is not None:
                 return verdict
     return verdict
+
+
+def _worth_asking(new: Reading, kept: Kept, terms: Terms) -> bool:
+    """Whether a judge should see the two: alike, or about one thing that both name."""
+    if kept.similarity >= terms.space.merge_at:
+        return True
+    return terms.has_judge and of_one_subject(new, read(kept.memory.content))
 
 
 def _like(new: Reading, kept: Kept, place: int, terms: Terms) -> Likeness:

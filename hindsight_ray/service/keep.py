@@ -157,7 +157,8 @@ async def _judged(world: World, unit: Unit, prepared: Prepared, by: Author) -> l
         return [Verdict() for _ in prepared.parts]
     rows = await _comparable_rows(unit, prepared, by.now)
     window_s = world.settings.conflict_window_s
-    terms = Terms(world.embedder.space, by.now, window_s, prepared.opinions)
+    has_judge = judging.has_judge(world)
+    terms = Terms(world.embedder.space, by.now, window_s, prepared.opinions, has_judge)
     on_topic: Sequence[Memory] = ()
     if draft.topic is not None and _aim(prepared) == "active":
         topical = replace(rows, statuses=rows.statuses | {"pending"})

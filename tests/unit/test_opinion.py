@@ -90,6 +90,16 @@ def test_a_judge_decides_what_a_form_only_suggests(
 
 
 @pytest.mark.covers("write.judged")
+def test_a_judge_is_asked_about_one_named_thing_however_unlike_the_words() -> None:
+    kept = memory("The portal 13 is hosted in Oslo")
+    assert verdict("The site of the portal 13 is Lima", kept, None, similarity=0.3).asks
+    assert not verdict("The site of the portal 14 is Lima", kept, None, similarity=0.3).asks
+    assert not verdict("Release 13 of the cart failed at noon", kept, None, similarity=0.3).asks
+    unnamed = memory("The portal is hosted in Oslo")
+    assert not verdict("The portal is slow at noon", unnamed, None, similarity=0.3).asks
+
+
+@pytest.mark.covers("write.judged")
 def test_the_same_in_other_words_is_a_duplicate_and_a_fuller_wording_is_taken_over() -> None:
     brief = verdict("Deployments happen Friday afternoon", memory(), SAME)
     assert brief.duplicate_of is not None
