@@ -56,7 +56,8 @@ class EmbeddedStore:
         asked = unit_vector(vector)
         if row_filter.empty or limit < 1:
             return ()
-        return await unit.work.do(
+        light = unit.known_rows.light(row_filter.tenant)
+        return await (unit.work.brief if light else unit.work.do)(
             _nearest,
             unit.known_rows,
             row_filter,

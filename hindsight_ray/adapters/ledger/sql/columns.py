@@ -131,6 +131,11 @@ class Columns:
         return self._matrix.shape[1]
 
     @property
+    def size(self) -> int:
+        """How many numbers it holds."""
+        return self._rows * (len(_COLUMNS) + self.dimension)
+
+    @property
     def last(self) -> int:
         """The last change that was applied."""
         return self._points[-1]

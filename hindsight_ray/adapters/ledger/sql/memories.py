@@ -159,12 +159,12 @@ class SqlMemories:
         return await self._work.do(routes.on_topic, row_filter, topic)
 
     async def recent(self, row_filter: RowFilter, *, limit: int) -> Sequence[Memory]:
-        return await self._work.do(
+        return await self._looking(row_filter)(
             routes.recent, self._known, row_filter, limit, private=self._work.changed_memories
         )
 
     async def keyword_matches(self, row_filter: RowFilter, terms: Sequence[str]) -> KeywordMatches:
-        return await self._work.do(
+        return await self._looking(row_filter)(
             keywords.matches,
             self._known,
             row_filter,
@@ -176,7 +176,13 @@ class SqlMemories:
         return await self._work.do(_derived_from, tenant, ids)
 
     async def count(self, row_filter: RowFilter) -> int:
-        return await self._work.do(routes.count, row_filter)
+        return await self._looking(row_filter)(
+            routes.count, self._known, row_filter, private=self._work.changed_memories
+        )
+
+    def _looking(self, row_filter: RowFilter) -> Any:
+        """How the tenant's columns are looked through: here if they are small, else in a thread."""
+        return self._work.brief if self._known.light(row_filter.tenant) else self._work.do
 
     async def nearest_of(
         self, row_filter: RowFilter, vector: Vector, ids: Sequence[str] | None

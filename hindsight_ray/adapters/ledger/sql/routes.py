@@ -59,16 +59,11 @@ def recent(
     return [Memory.model_validate_json(records[number]) for number in numbers]
 
 
-@functools.lru_cache(maxsize=512)
-def _count_sql(shape: filters.Shape) -> Select[*tuple[Any, ...]]:
-    return select(func.count()).select_from(table).where(*filters.conditions(shape))
-
-
-def count(connection: Connection, row_filter: RowFilter) -> int:
+def count(connection: Connection, known: KnownRows, row_filter: RowFilter, *, private: bool) -> int:
     if row_filter.empty:
         return 0
-    statement = _count_sql(filters.shape_of(row_filter))
-    return connection.execute(statement, filters.parameters(row_filter)).scalar_one()
+    parts = known.passing(connection, row_filter, private=private)
+    return sum(int(np.count_nonzero(part.mask)) for part in parts)
 
 
 @functools.lru_cache(maxsize=512)
@@ -127,7 +122,9 @@ def nearest_of(
     exact = (matrix.reshape(len(rows), -1).astype(np.float64) * asked).sum(axis=1)
     near = [
         Near(
-            ref=MemoryRef(id=MemoryUuid(memory_id), revision=revision),
+            ref=MemoryRef.model_construct(
+                id=MemoryUuid(memory_id), revision=revision
+            ),  # ours, valid
             similarity=min(1.0, max(-1.0, float(similarity))),
         )
         for (memory_id, revision, _), similarity in zip(rows, exact, strict=True)
