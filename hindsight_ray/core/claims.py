@@ -349,6 +349,10 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(tokens(_plain(text)))
 
 
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_HAN_WORD = re.compile(r"[\u3400-\u9fff]+")
+
+
 def _plain(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
     folded = re.sub(r"(?<=\d),(?=\d{3})", "", folded)
@@ -359,14 +363,13 @@ def _plain(text: str) -> str:
 
 
 def _han(plain: str) -> Iterator[str]:
+    starts = [found.start() for found in _HAN.finditer(plain)]
     for size in (1, 2):
-        for start in range(len(plain) - size + 1):
-            if _is_han(plain[start]):
-                yield plain[start : start + size]
+        yield from (plain[at : at + size] for at in starts if at + size <= len(plain))
 
 
 def _is_han(word: str) -> bool:
-    return word != "" and all("\u3400" <= ch <= "\u9fff" for ch in word)
+    return _HAN_WORD.fullmatch(word) is not None
 
 
 def _stems(words: "Iterator[str] | Sequence[str]") -> tuple[str, ...]:

@@ -120,11 +120,9 @@ def nearest_of(
         return []
     matrix = np.frombuffer(b"".join(row[2] for row in rows), dtype=np.float32)
     exact = (matrix.reshape(len(rows), -1).astype(np.float64) * asked).sum(axis=1)
-    near = [
+    near = [  # made without being checked: the rows are our own
         Near(
-            ref=MemoryRef.model_construct(
-                id=MemoryUuid(memory_id), revision=revision
-            ),  # ours, valid
+            ref=MemoryRef.model_construct(id=MemoryUuid(memory_id), revision=revision),
             similarity=min(1.0, max(-1.0, float(similarity))),
         )
         for (memory_id, revision, _), similarity in zip(rows, exact, strict=True)
