@@ -13,6 +13,7 @@ import yaml
 from pydantic import ValidationError
 
 from hindsight_ray.adapters.home import SETTINGS_FILE
+from hindsight_ray.domain.faults import told
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import HindsightError, InvalidSettings
 
@@ -31,12 +32,10 @@ def build_settings(fields: Mapping[str, object]) -> Settings:
     try:
         return Settings.model_validate(dict(fields))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        name = ".".join(str(part) for part in first["loc"]) or "settings"
-        known = "" if name in Settings.model_fields else f"; known are {_known()}"
-        raise InvalidSettings(
-            f"`{name}` is no valid setting: {first['msg']}{known}", setting=name
-        ) from None
+        fault = told(error)
+        name = str(fault.details["field"])
+        known = "" if name in Settings.model_fields else f"; settings are {_known()}"
+        raise InvalidSettings(f"{fault.message}{known}", setting=name) from None
     except HindsightError as error:
         raise InvalidSettings(error.message, **error.details) from None
 

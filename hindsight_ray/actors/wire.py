@@ -6,6 +6,7 @@ Pickling each event as a Python object costs several times the making of the JSO
 from pydantic import TypeAdapter, ValidationError
 
 from hindsight_ray.domain.commands import RecordEvents
+from hindsight_ray.domain.faults import told
 from hindsight_ray.errors import InvalidInput
 
 _BATCH = TypeAdapter(RecordEvents)
@@ -21,6 +22,5 @@ def unpacked_events(batch: bytes) -> RecordEvents:
     try:
         return _BATCH.validate_json(batch)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        field = ".".join(map(str, first["loc"])) or "batch"
-        raise InvalidInput(f"`{field}` of the batch is not valid: {first['msg']}") from None
+        fault = told(error)
+        raise InvalidInput(f"the batch of events: {fault.message}", **fault.details) from None

@@ -1,5 +1,7 @@
 """Settings: every limit and choice of a home or deployment, with its default."""
 
+from typing import Literal
+
 from pydantic import Field
 
 from hindsight_ray.domain.base import Value
@@ -13,33 +15,31 @@ class Settings(Value):
     embedding_api_base: str | None = None
     embedding_duplicate_at: float | None = Field(default=None, ge=-1, le=1)  # of `calibrate`
     embedding_merge_at: float | None = Field(default=None, ge=-1, le=1)
-    policy: str = Field(
-        default="default", pattern="^(default|strict|team|research)$"
-    )  # to begin with
-    ledger: str = Field(default="sqlite", pattern="^(sqlite|postgresql)$")
+    policy: Literal["default", "strict", "team", "research"] = "default"  # to begin with
+    ledger: Literal["sqlite", "postgresql"] = "sqlite"
     ledger_readers: int = Field(default=8, ge=1, le=64)  # connections of each process that read
     postgres_dsn_env: str = "HINDSIGHT_POSTGRES_DSN"  # the variable that holds it; never the value
-    store: str = Field(default="embedded", pattern="^(embedded|weaviate)$")
+    store: Literal["embedded", "weaviate"] = "embedded"
     weaviate_url: str = "http://127.0.0.1:8080"
     weaviate_grpc_port: int = Field(default=50051, ge=1, le=65_535)
     weaviate_api_key_env: str = ""  # the environment variable that holds the key; never the key
     weaviate_hot_tenants: int = Field(default=500, ge=1, le=2_000)  # for each process
-    store_outage: str = Field(default="refuse", pattern="^(refuse|queue)$")  # what changes do
+    store_outage: Literal["refuse", "queue"] = "refuse"  # what changes do
     store_queue_max: int = Field(default=1_000, ge=1)
     confidence_min: float = Field(default=0.6, ge=0, le=1)
     confidence_min_procedure: float = Field(default=0.7, ge=0, le=1)
-    below_confidence: str = Field(default="pending", pattern="^(pending|drop)$")
+    below_confidence: Literal["pending", "drop"] = "pending"
     vector_limit: int = Field(default=20, ge=1, le=200)
     keyword_limit: int = Field(default=10, ge=1, le=200)
     recent_limit: int = Field(default=10, ge=0, le=200)
     short_term_lines: int = Field(default=40, ge=1, le=1_000)
     buffer_events: int = Field(default=10_000, ge=1)
-    buffer_full: str = Field(default="block", pattern="^(block|drop|fail)$")
+    buffer_full: Literal["block", "drop", "fail"] = "block"
     batch_events: int = Field(default=200, ge=1, le=2_000)
     review_events_min: int = Field(default=10, ge=1)
     repeated_step_limit: int = Field(default=3, ge=1)
-    redact_secrets: str = Field(default="mask", pattern="^(mask|refuse|keep)$")
-    redact_personal: str = Field(default="mask", pattern="^(mask|refuse|keep)$")
+    redact_secrets: Literal["mask", "refuse", "keep"] = "mask"
+    redact_personal: Literal["mask", "refuse", "keep"] = "mask"
     memories_per_scope_max: int = Field(default=100_000, ge=1)
     archived_kept_days: int = Field(default=0, ge=0)  # 0: for ever
     expired_kept_days: int = Field(default=30, ge=0)  # in the archive; 0: for ever
@@ -59,7 +59,7 @@ class Settings(Value):
     chat_cost_per_day_usd: float = Field(default=20.0, ge=0)
     prompt_tokens_max: int = Field(default=8_000, ge=2_000, le=100_000)
     prompts_per_review_max: int = Field(default=4, ge=1, le=64)
-    request_log: str = Field(default="off", pattern="^(off|stderr)$")  # a line of JSON per call
+    request_log: Literal["off", "stderr"] = "off"  # a line of JSON per call
     tracing_setup: str = ""  # `module:function`, called once in each process that answers calls
     searches_per_s: float = Field(default=10.0, gt=0)
     writes_per_s: float = Field(default=10.0, gt=0)
