@@ -7,6 +7,7 @@ Two values of one closed kind differ if their words do, but for quantities in ot
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from hindsight_ray.core.keywords import stem
@@ -64,7 +65,9 @@ _CLOSED_WORDS = _DAYS | _MONTHS | _COLOURS | _SWITCHES | frozenset(NUMBER_WORDS)
 
 def may_begin_a_closed_one(word: str) -> bool:
     """Whether a value of a closed kind, other than a Chinese one, may begin with this word."""
-    return word.casefold() in _CLOSED_WORDS or any(map(str.isdigit, word)) or not word.isascii()
+    if word[:1].isdigit() or word[:1] in ("+", "-") or not word.isascii():
+        return True  # times, dates and numbers begin so
+    return word.casefold() in _CLOSED_WORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,12 @@ def number_of(word: str) -> str | None:
 
 def value_of(words: Sequence[str]) -> Value:
     """The value that some words name, as they are written in the statement."""
+    return _value_of(tuple(words))
+
+
+# Statements of one memory share their words, and each new one is compared with twenty kept ones.
+@lru_cache(maxsize=16_384)
+def _value_of(words: tuple[str, ...]) -> Value:
     text = " ".join(words).casefold()
     joined = "".join(words).casefold()
     stems = tuple(stem(word.casefold()) for word in words)
