@@ -155,9 +155,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "model.review": _R("a model's claims stand only with events that it was shown", _MODEL),
     "model.extract": _R("what is kept is new, actionable and lasting, and says why", _MODEL),
     "model.prompt": _R("no prompt is longer than its limit, however long the run", _MODEL),
-    "model.marked": _R(
-        "the version and hash of each prompt are kept with what came of it", _MODEL
-    ),
+    "model.marked": _R("the version and hash of each prompt are kept with what came of it", _MODEL),
     "model.reserved": _R(
         "a question's tokens and money are reserved before it is put, retries included, and settled"
         " after: callers at once never overrun a budget",
@@ -166,6 +164,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "model.budget": _R("a budget that is spent stops politely, and rules go on", _MODEL),
     "model.failed": _R("a review that a model failed at is kept, listed and retried", _MODEL),
     "model.idempotent": _R("an answer that was had is not asked for again", _MODEL),
+    "write.equal": _R("fifty equal writes at once make one memory, different ones one each", _WORK),
     "write.duplicate": _R("an equal statement is not stored twice", _WORK),
     "write.claims": _R(
         "another value for a thing that has one is found by the statements' form, without a topic;"
@@ -282,6 +281,12 @@ REQUIREMENTS: dict[str, Requirement] = {
     # The audit
     "audit.chain": _R("an entry that was flipped, dropped or reordered is named", _AUDIT),
     "audit.seal": _R("a seal kept elsewhere notices whatever was cut off or written anew", _AUDIT),
+    "audit.strangers": _R(
+        "calls without a good ticket leave entries: in the tenant's audit as far as a signature"
+        " names it, else in the deployment's own; a flood leaves few, and its number",
+        _AUDIT,
+    ),
+    "audit.keys": _R("rotating and retiring a key is on record, or not done", _AUDIT),
     "audit.same": _R("absent and forbidden leave the same entry", _AUDIT),
     "audit.refused": _R("what cannot be written down is not done", _AUDIT),
     # PostgreSQL
@@ -294,12 +299,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     "store.at_once": _R(
         "a memory is found as soon as its write has returned, on any store", _RECORD
     ),
-    "audit.strangers": _R(
-        "calls without a good ticket leave entries: in the tenant's audit as far as a signature"
-        " names it, else in the deployment's own; a flood leaves few, and its number",
-        _AUDIT,
-    ),
-    "audit.keys": _R("rotating and retiring a key is on record, or not done", _AUDIT),
     "store.filter": _R("the access filter goes to the store, and holds exactly", _RECORD),
     "store.thaw": _R("a writer stopped between ledger and store loses nobody's change", _RECORD),
     "store.outage": _R(
@@ -318,6 +317,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "store.hot": _R("a bounded number of tenants is hot; a cold one wakes on use", _RECORD),
     "store.anew": _R("a tenant that is made anew is empty", _RECORD),
     "store.space": _R("a collection of another dimension or of something else is refused", _RECORD),
+    "store.restart": _R("a store that went and came back unasked is told again", _RECORD),
     "store.kill": _R("what was acknowledged survives `kill -9` of the store's server", _RECORD),
     "schema.models": _R("migrations make exactly the tables that the models say", _RECORD),
     "schema.older": _R("an older ledger is brought up when opened, or refused by name", _RECORD),
@@ -343,6 +343,12 @@ REQUIREMENTS: dict[str, Requirement] = {
     "health.policy": _R("each process tells which policy it read last, and when", _HEALTH),
     "health.waiting": _R("how many wait in each queue of a process is told", _HEALTH),
     "health.spans": _R("calls are spans of whatever the process was told to set up", _HEALTH),
+    "cluster.servers": _R(
+        "a deployment over PostgreSQL and Weaviate comes up, is used, and comes up again", _RUN
+    ),
+    "health.exported": _R("each node of a deployment exports its numbers to Prometheus", _HEALTH),
+    "cluster.token": _R("a cluster takes nobody in who does not bring its token", _RUN),
+    "cluster.one": _R("twenty who start a deployment at once get one, and use it at once", _RUN),
     "cluster.same": _R("client calls look the same on Ray as embedded", _RUN),
     "door.one": _R("every door ends in the table of verbs", _WAY),
     "shape.layers": _R("imports point inward", "Shape"),
@@ -373,9 +379,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         "every command that is printed as advice or example runs as printed",
         "hindsight_ray/entry/cli",
     ),
-    "cli.help": _R(
-        "every command has its help, an example and a group", "hindsight_ray/entry/cli"
-    ),
+    "cli.help": _R("every command has its help, an example and a group", "hindsight_ray/entry/cli"),
     "cli.interrupt": _R(
         "an interrupt at any moment is a quiet exit with 130", "hindsight_ray/entry/start.py"
     ),
@@ -387,6 +391,10 @@ REQUIREMENTS: dict[str, Requirement] = {
     "inputs.hostile": _R(
         "whatever an argument must not be is `InvalidInput` naming it, and nothing is changed",
         "hindsight_ray/domain/faults.py",
+    ),
+    "search.similarity_min": _R(
+        "what is less like a question than a setting says is left out, and counted",
+        "hindsight_ray/service/search.py",
     ),
     "cli.light": _R("one-shot commands on a home never load Ray", "hindsight_ray/entry/cli"),
     "cli.story": _R(

@@ -43,8 +43,8 @@ class WrappedStore:
     def life(self) -> int:
         return self.inner.life
 
-    async def check(self) -> None:
-        await self.inner.check()
+    async def check(self, *, surely: bool = False) -> None:
+        await self.inner.check(surely=surely)
 
     async def nearest(
         self, unit: Unit, row_filter: RowFilter, vector: Vector, *, limit: int

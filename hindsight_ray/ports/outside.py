@@ -27,8 +27,11 @@ class MemoryStore(Protocol):
         """Another number after the server was away: it may have lost what it told us last."""
         ...
 
-    async def check(self) -> None:
-        """Raises `Unavailable`, naming address and remedy, if the store would take nothing now."""
+    async def check(self, *, surely: bool = False) -> None:
+        """Raises `Unavailable`, naming address and remedy, if the store would take nothing now.
+
+        `surely` asks it, whatever it answered lately: `life` is then what it is at this moment.
+        """
         ...
 
     async def nearest(

@@ -8,7 +8,8 @@ a search compares it in the ledger. So what is left open is done again, at the s
 and by whoever closes intents later; doing it twice changes nothing.
 
 Intents are closed `GRACE_S` after the store was told, if its server has been there all the time:
-one that is killed may have acknowledged an object and yet not search it when it is back.
+one that is killed may have acknowledged an object and yet not search it when it is back. Whether it
+was is asked each time, and what was told in an earlier life of it is told again.
 
 An object that the store will never take is tried `ATTEMPTS_MAX` times, then set aside, and what
 the memory said before comes back, in one transaction.
@@ -208,7 +209,7 @@ async def _settled(world: World, told: Sequence[Told]) -> None:
     """Close what was told in the server's present life; tell the rest again."""
     if not told:
         return
-    await world.store.check()
+    await world.store.check(surely=True)
     life = world.store.life
     await _close(world, [one.number for one in told if one.life == life])
     lost = [one.number for one in told if one.life != life]
@@ -216,7 +217,8 @@ async def _settled(world: World, told: Sequence[Told]) -> None:
         async with world.ledger.reading() as unit:
             intents = await unit.intents.again(lost)
         done = await _told_again(world, intents)
-        await _close(world, [intent.number for intent in done])
+        now_s = world.clock.steady_s()  # as new as if it were told for the first time
+        world.settling.waiting.extend(Told(intent.number, now_s, life) for intent in done)
 
 
 async def _told_again(world: World, intents: Sequence[Intent]) -> Sequence[Intent]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from hindsight_ray.domain.answer import Found
 from hindsight_ray.domain.commands import Search, Write
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.errors import HindsightError, Unavailable, Unfinished
+from hindsight_ray.ports import MemoryStore, StoredObject
 from hindsight_ray.service import settle
 from tests import stores, worlds
 from tests.conftest import served
@@ -52,6 +53,42 @@ async def test_what_was_acknowledged_survives_kills_of_the_server(
             assert set(best.routes) == {"vector", "keyword"}
             assert not found.degraded
         await _compare(staged, set(acknowledged.values()))
+
+
+@pytest.mark.covers("store.restart")
+async def test_a_server_that_was_killed_and_back_while_nobody_asked_is_noticed(
+    tmp_path: Path, own_server: weaviate.Weaviate
+) -> None:
+    """What it acknowledged in its last moments it is told again before anybody relies on it."""
+    store = _Telling(stores.weaviate_store(own_server, HashedEmbedder().space))
+    async with worlds.world(tmp_path / "home", store=store) as staged:
+        token = await staged.ticket(agent="planner", user="alice")
+        command = Write(command_id="a", content="The gate is blue", type="fact", confidence=0.9)
+        name = await _name(staged, token, command)
+        assert store.told == [name]
+        own_server.process.kill()
+        await asyncio.to_thread(own_server.process.start)
+        staged.clock.advance(seconds=2 * settle.GRACE_S)
+        settle.tidy(staged.world)
+        await staged.jobs.finish()
+        assert store.told == [name, name]
+        staged.clock.advance(seconds=2 * settle.GRACE_S)
+        settle.tidy(staged.world)
+        await staged.jobs.finish()
+        assert store.told == [name, name]  # it has been there since
+        await _compare(staged, {name})
+
+
+class _Telling(stores.WrappedStore):
+    """Remembers which memories it was told of."""
+
+    def __init__(self, inner: MemoryStore) -> None:
+        super().__init__(inner)
+        self.told: list[str] = []
+
+    async def put(self, objects: Sequence[StoredObject]) -> None:
+        self.told += [stored.placed.ref.id for stored in objects]
+        await super().put(objects)
 
 
 async def _written_and_killed(

@@ -41,7 +41,7 @@ class EmbeddedStore:
     def life(self) -> int:
         return 0
 
-    async def check(self) -> None:
+    async def check(self, *, surely: bool = False) -> None:
         """The ledger itself says whether it takes anything."""
 
     async def nearest(

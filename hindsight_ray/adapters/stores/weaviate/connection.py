@@ -10,7 +10,7 @@ import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import cast
+from typing import Protocol, cast
 from urllib.parse import urlsplit
 
 import grpc
@@ -29,6 +29,10 @@ _GRPC_PORT = 50051
 
 # It prints whole objects where it fails; what failed is raised here.
 logging.getLogger("weaviate-client").setLevel(logging.CRITICAL)
+
+
+class _Stream(Protocol):
+    def get_extra_info(self, info: str) -> object: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +57,19 @@ class Reached:
     client: weaviate.WeaviateAsyncClient
     http: httpx.AsyncClient
 
-    async def ready(self) -> None:
-        """Raises `Unavailable` unless the server says that it is ready.
+    async def ready(self) -> object:
+        """What tells this run of the server from others: the one connection that it answered on.
 
-        Asked by hand: the client would print why it is not.
+        A connection ends with the process that holds it, and is kept as long as that lets it be;
+        so the same one says that the server has been there all the time, whatever else was asked.
+        Raises `Unavailable` unless the server says that it is ready. Asked by hand: the client
+        would print why it is not.
         """
         async with bounded(self.server):
             answer = await self.http.get("/v1/.well-known/ready")
             if not answer.is_success:
                 raise unavailable(self.server, "is not ready: it is starting or stopping")
+            return cast(_Stream, answer.extensions["network_stream"]).get_extra_info("client_addr")
 
     async def close(self) -> None:
         try:
@@ -86,7 +94,12 @@ async def connected(server: Server) -> Reached:
         ),
         skip_init_checks=True,  # they ask a package index for its newest release
     )
-    http = httpx.AsyncClient(base_url=server.url, timeout=4.0, trust_env=False)
+    http = httpx.AsyncClient(
+        base_url=server.url,
+        timeout=4.0,
+        trust_env=False,
+        limits=httpx.Limits(max_connections=1, keepalive_expiry=None),
+    )
     reached = Reached(server, client, http)
     try:
         await reached.ready()

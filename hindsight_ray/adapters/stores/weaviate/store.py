@@ -71,6 +71,7 @@ class WeaviateStore:
         self._known: set[str] = set()
         self._doubtful = False
         self._life = 0
+        self._run: object = None  # of the server, as it answered last
         self._answered_s = float("-inf")
         self._letting_go: set[asyncio.Task[None]] = set()
 
@@ -95,9 +96,9 @@ class WeaviateStore:
     def life(self) -> int:
         return self._life
 
-    async def check(self) -> None:
+    async def check(self, *, surely: bool = False) -> None:
         """Connect if need be; ask whether it is ready, unless it has answered this very second."""
-        if self._doubtful or _seconds() > self._answered_s + _TRUSTED_S:
+        if surely or self._doubtful or _seconds() > self._answered_s + _TRUSTED_S:
             await self._ask_ready()
 
     async def nearest(
@@ -186,6 +187,7 @@ class WeaviateStore:
         try:
             async with bounded(self._server):
                 await ensure_collection(reached.client, self._space)
+            self._run = await reached.ready()
         except BaseException:
             await reached.close()
             raise
@@ -194,10 +196,13 @@ class WeaviateStore:
     async def _ask_ready(self) -> Reached:
         reached = await self._connected()
         try:
-            await reached.ready()
+            run = await reached.ready()
         except Unavailable:
             self._doubt()
             raise
+        if run != self._run and not self._doubtful:
+            self._life += 1  # it went and came back, and nobody had asked it anything
+        self._run = run
         self._doubtful, self._answered_s = False, _seconds()
         return reached
 
