@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +16,21 @@ from hindsight_ray.actors import cluster as clusters
 from hindsight_ray.actors.plan import Deployed
 from hindsight_ray.client.sync import Synchronous
 from hindsight_ray.domain.caller import Ticket
+from tests.stores import kills
 
-STARTERS = 4
+STATEMENT = "Sam wants reports on Mondays"
+STARTERS = 20
 TENANT = "acme"
+_LOOPS = 5 if kills() <= 3 else 1  # `make crash` gives each starter a process of its own
 
 
 class Team:
     """The deployment, a client of it, and the means to harm its processes."""
 
-    def __init__(self, home: Path, client: Synchronous, authorities: set[int]) -> None:
+    def __init__(self, home: Path, client: Synchronous, started: list[tuple[int, str]]) -> None:
         self.home = home
         self.client = client
-        self.authorities = authorities  # what each of several starters found
+        self.started = started  # the authority's process and the memory that each starter met
         self._commands = 0
 
     def ticket(self, agent: str, user: str | None = None, tenant: str = TENANT) -> Ticket:
@@ -61,17 +65,22 @@ class Team:
 
 
 @ray.remote
-def started_by(home: str) -> int:
-    """Start or join the deployment as any driver would; the authority's process id."""
+def started_by(home: str, at_once: int) -> list[tuple[int, str]]:
+    """Start or join the deployment as any driver would, from so many event loops at once.
 
-    async def main() -> int:
-        client = await compose.connect(home=home, embedding="hashed")
-        found = await compose.status(home=home)
-        await client.close()
-        assert found is not None
-        return dict(found.pids)["authority-0"]
+    For each the authority's process id, and the memory that it found or made of one statement.
+    """
 
-    return asyncio.run(main())
+    async def main() -> tuple[int, str]:
+        async with compose.connect(home=home, embedding="hashed") as client:
+            found = await compose.status(home=home)
+            assert found is not None
+            ticket = await client.issue_ticket(tenant=TENANT, agent="starter", user="sam")
+            kept = await client.as_caller(ticket).write(STATEMENT, scope="user:sam")
+            return dict(found.pids)["authority-0"], kept.ids[0]
+
+    with ThreadPoolExecutor(at_once) as loops:
+        return list(loops.map(lambda _: asyncio.run(main()), range(at_once)))
 
 
 @pytest.fixture(scope="session")
@@ -79,10 +88,11 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
     home = tmp_path_factory.mktemp("deployment") / "home"
     tie = clusters.attach(None)
     try:
-        found = ray.get([started_by.remote(str(home)) for _ in range(STARTERS)])
+        starters = [started_by.remote(str(home), _LOOPS) for _ in range(STARTERS // _LOOPS)]
+        found = [one for some in ray.get(starters) for one in some]
         client = compose.connect_sync(home=home)
         try:
-            yield Team(home, client, set(found))
+            yield Team(home, client, found)
         finally:
             client.close()
         asyncio.run(compose.down(home=home))

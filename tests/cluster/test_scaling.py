@@ -2,15 +2,41 @@
 
 import asyncio
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from hindsight_ray import compose
+from hindsight_ray.errors import HindsightError
 from tests.cluster.conftest import Team
-from tests.cluster.test_kills import Stream
 
 _AGENTS = 6
 _BATCHES = 30
+
+
+class Stream(threading.Thread):
+    """Does one thing after another and remembers what was acknowledged."""
+
+    def __init__(self, count: int, step: Callable[[int], Any]) -> None:
+        super().__init__()
+        self._count = count
+        self._step = step
+        self.acknowledged: list[Any] = []
+        self.failure: HindsightError | None = None
+
+    def run(self) -> None:
+        try:
+            for i in range(self._count):
+                self.acknowledged.append(self._step(i))
+        except HindsightError as failure:
+            self.failure = failure
+
+    def finished(self) -> list[Any]:
+        self.join()
+        if self.failure is not None:
+            raise self.failure
+        return self.acknowledged
 
 
 def _scaled(team: Team, brokers: int, hosts: int) -> None:

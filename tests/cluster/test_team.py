@@ -9,7 +9,7 @@ from hindsight_ray import compose
 from hindsight_ray.actors.roles import NAMESPACE
 from hindsight_ray.domain import commands as c
 from hindsight_ray.errors import CommandReused, HomeInUse, InvalidSettings, InvalidTicket, NotFound
-from tests.cluster.conftest import Team
+from tests.cluster.conftest import STARTERS, STATEMENT, Team
 
 
 @ray.remote
@@ -70,8 +70,14 @@ def test_agents_on_ray_record_one_run_together_and_its_outcome_is_shared_out(tea
     assert report.kind == "full"
 
 
-def test_many_starters_at_once_have_made_one_deployment(team: Team) -> None:
-    assert len(team.authorities) == 1
+@pytest.mark.covers("cluster.one")
+def test_twenty_starters_at_once_get_one_deployment_and_make_one_memory(team: Team) -> None:
+    """In several processes, and in several event loops of each."""
+    assert len(team.started) == STARTERS
+    assert len({authority for authority, _ in team.started}) == 1
+    assert len({memory for _, memory in team.started}) == 1
+    found = team.memory("starter", "sam").search(STATEMENT, scopes=["user:sam"])
+    assert [hit.memory.content for hit in found.hits] == [STATEMENT]
 
 
 def test_what_one_agent_writes_another_of_its_user_finds_and_a_stranger_does_not(
