@@ -18,6 +18,7 @@ class Found(Value):
     revision: Revision
     degraded: tuple[str, ...] = ()
     hidden_by_author_limit: int = Field(default=0, ge=0)
+    below_similarity_min: int = Field(default=0, ge=0)  # left out as the setting says
 
     @property
     def ids(self) -> tuple[MemoryId, ...]:

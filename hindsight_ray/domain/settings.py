@@ -29,6 +29,8 @@ class Settings(Value):
     confidence_min: float = Field(default=0.6, ge=0, le=1)
     confidence_min_procedure: float = Field(default=0.7, ge=0, le=1)
     below_confidence: Literal["pending", "drop"] = "pending"
+    # Cosine below which the vector route gives nothing; a model's own, so there is no default.
+    search_similarity_min: float | None = Field(default=None, ge=-1, le=1)
     vector_limit: int = Field(default=20, ge=1, le=200)
     keyword_limit: int = Field(default=10, ge=1, le=200)
     recent_limit: int = Field(default=10, ge=0, le=200)

@@ -108,7 +108,7 @@ async def _question(
 
 async def _answered(world: World, unit: Unit, question: _Question) -> _Answer:
     admitted, command = question.admitted, question.command
-    (candidates, degraded), runs = await both(
+    (candidates, degraded, far), runs = await both(
         _candidates(world, unit, question), offered.runs_of(unit, admitted, command.run_id)
     )
     best, hidden = _limited(question, candidates)
@@ -116,7 +116,7 @@ async def _answered(world: World, unit: Unit, question: _Question) -> _Answer:
     full = min(world.settings.vector_limit, world.settings.keyword_limit)
     while hidden and len(best) < command.k and full * deeper <= len(candidates) < _CANDIDATES_MAX:
         deeper *= _DEEPER_BY  # one author has filled the routes, and may fill but one place
-        candidates, degraded = await _candidates(world, unit, question, deeper)
+        candidates, degraded, far = await _candidates(world, unit, question, deeper)
         best, hidden = _limited(question, candidates)
     memories = await presentable(unit, admitted, [one.memory for one in best])
     answer = Found(
@@ -124,6 +124,7 @@ async def _answered(world: World, unit: Unit, question: _Question) -> _Answer:
         revision=Revision(admitted.revision),
         degraded=degraded,
         hidden_by_author_limit=hidden,
+        below_similarity_min=far,
     )
     return _Answer(answer, await offered.growth(unit, admitted, runs, memories))
 
@@ -156,14 +157,15 @@ def _narrowed(everything: RowFilter, command: Search) -> RowFilter:
 
 async def _candidates(
     world: World, unit: Unit, question: _Question, deeper: int = 1
-) -> tuple[list[Candidate], tuple[Route, ...]]:
+) -> tuple[list[Candidate], tuple[Route, ...], int]:
     """The rows of every route, each checked again before it is merged; routes that gave none.
 
-    `deeper` times as many of each route as the settings say.
+    `deeper` times as many of each route as the settings say. Last, how many rows are left out
+    since they are too unlike the question and no other route has them.
     """
     rows, parts, settings = question.rows, question.parts, world.settings
     if not parts or rows.empty:
-        return [], _NO_VECTOR if question.vector is None else ()
+        return [], _NO_VECTOR if question.vector is None else (), 0
     (near, matches), recent = await both(
         both(
             _nearest(world, unit, question, settings.vector_limit * deeper),
@@ -182,8 +184,10 @@ async def _candidates(
     known.update(current)
     allowed = {name: memory for name, memory in known.items() if _passes(question, memory)}
     ranks: dict[str, dict[Route, int]] = {}
+    floor = settings.search_similarity_min
+    close = [name for name, like in similarity.items() if floor is None or like >= floor]
     returned: tuple[tuple[Route, Sequence[str]], ...] = (
-        ("vector", list(similarity)),
+        ("vector", close),
         ("keyword", worded),
         ("recent", [memory.id for memory in recent]),
     )
@@ -194,8 +198,9 @@ async def _candidates(
         Candidate(allowed[name], on, similarity.get(name), statistics.get(name, _NO_STATISTICS))
         for name, on in ranks.items()
     ]
+    far = len(allowed.keys() - ranks.keys())
     found += await _superseders(unit, question, found)
-    return found, _NO_VECTOR if near is None else ()
+    return found, _NO_VECTOR if near is None else (), far
 
 
 async def _nearest(

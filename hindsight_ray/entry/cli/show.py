@@ -118,8 +118,10 @@ def heading(text: str) -> RenderableType:
 
 
 def found(value: Found) -> RenderableType:
+    far = value.below_similarity_min
+    less = f"{far} left out below search_similarity_min" if far else ""
     if not value.hits:
-        return nothing("memories", "found")
+        return nothing("memories", f"found; {less}" if far else "found")
     made = table("score#", "type", "scope", "memory", "why", "id")
     for hit in value.hits:
         routes = ", ".join(f"{route} {rank}" for route, rank in hit.routes.items())
@@ -133,6 +135,7 @@ def found(value: Found) -> RenderableType:
             Text(str(hit.memory.id), style="dim"),
         )
     notes = [Text(f"degraded: {what}", style="yellow") for what in value.degraded]
+    notes += [Text(less, style="dim")] if less else []
     return Group(made, *notes)
 
 
