@@ -1,9 +1,13 @@
-"""One server process of ours: free ports, waited for within a bound, stopped by its pid."""
+"""One server process of ours: free ports, waited for within a bound, stopped by its pid.
+
+It is stopped as well when whoever started it ends without doing so, whatever ended that.
+"""
 
 import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -33,6 +37,23 @@ def free_ports(number: int) -> list[int]:
         return ports
 
 
+# Waits for the end of a pipe that its starter alone holds open, then ends the process of its pid.
+# A process of its own, since a parent's death tells a child nothing once that has changed its user.
+_WATCHER = """
+import os, signal, sys
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+sys.stdin.buffer.read()
+server, began = int(sys.argv[1]), sys.argv[2]
+try:
+    with open(f"/proc/{server}/stat") as stat:
+        if stat.read().rsplit(")", 1)[1].split()[19] == began:
+            os.kill(server, signal.SIGKILL)
+except OSError:
+    pass
+"""
+
+
 class ServerProcess:
     """A running server. `kill` is `kill -9`; `stop` asks first."""
 
@@ -51,6 +72,7 @@ class ServerProcess:
         self._environment = dict(environment)
         self._user = user
         self._process: subprocess.Popen[bytes] | None = None
+        self._watcher: subprocess.Popen[bytes] | None = None
 
     @property
     def pid(self) -> int:
@@ -72,6 +94,7 @@ class ServerProcess:
                 cwd=self._log.parent,
                 start_new_session=True,
             )
+        self._watcher = _watched(self._process.pid)
         limit = time.monotonic() + READY_S_MAX
         while not self._ready():
             if self._process.poll() is not None or time.monotonic() > limit:
@@ -97,6 +120,20 @@ class ServerProcess:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        watcher, self._watcher = self._watcher, None
+        if watcher is not None and watcher.stdin is not None:
+            watcher.stdin.close()
+            watcher.wait(_STOP_S_MAX)
 
     def _end_of_log(self) -> str:
         return "\n".join(self._log.read_text(errors="replace").splitlines()[-25:])
+
+
+def _watched(pid: int) -> subprocess.Popen[bytes]:
+    """Whoever ends the process with this one; told when it began, since numbers are given again."""
+    began = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", _WATCHER, str(pid), began.rsplit(")", 1)[1].split()[19]],
+        stdin=subprocess.PIPE,
+        start_new_session=True,
+    )

@@ -1,4 +1,9 @@
-"""A Weaviate of our own: started so that what is acknowledged is found at once."""
+"""A Weaviate of our own: started so that what is acknowledged is found at once.
+
+It listens on the loopback address alone where it can be told to: for HTTP, Raft and gossip. For
+gRPC and for the data of a cluster it listens on every address of the machine and knows no setting
+for that; there it asks for the key, and for a password that is drawn at every start.
+"""
 
 import os
 import secrets
@@ -38,7 +43,7 @@ def start(folder: Path) -> Weaviate:
     """Start a server with its data in `folder`."""
     binary = program()
     folder.mkdir(parents=True, exist_ok=True)
-    port, grpc, gossip, data, raft, raft_rpc, profiling = free_ports(7)
+    port, grpc, gossip, data, raft, raft_rpc = free_ports(6)
     key = secrets.token_hex(16)
     url = f"http://127.0.0.1:{port}"
     environment = {
@@ -55,7 +60,9 @@ def start(folder: Path) -> Weaviate:
         "RAFT_INTERNAL_RPC_PORT": str(raft_rpc),
         "RAFT_JOIN": f"node1:{raft}",
         "RAFT_BOOTSTRAP_EXPECT": "1",
-        "GO_PROFILING_PORT": str(profiling),
+        "CLUSTER_BASIC_AUTH_USERNAME": "node",
+        "CLUSTER_BASIC_AUTH_PASSWORD": secrets.token_hex(16),
+        "GO_PROFILING_DISABLE": "true",
         "DEFAULT_VECTORIZER_MODULE": "none",
         "ENABLE_MODULES": "",
         "API_BASED_MODULES_DISABLED": "true",
