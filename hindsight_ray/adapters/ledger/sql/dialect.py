@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import Insert
 from sqlalchemy.engine import Connection, CursorResult
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import NullPool
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -253,6 +253,32 @@ def insert_rows(
         raw.executemany(sql, rows)
     except sqlite3.Error as error:
         raise as_any_other(connection, sql, error) from error
+
+
+def insert_or_none(
+    connection: Connection, table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]
+) -> bool:
+    """INSERT all of these rows, or none where one of them is there already; whether it did.
+
+    `table` numbers its rows in a column `number`.
+    """
+    if not is_server(connection):
+        try:
+            with attempt(connection):
+                insert_rows(connection, table, columns, rows)
+        except IntegrityError:
+            return False
+        return True
+    # One round instead of three; what was inserted beside what was not is taken back.
+    sql = f"{_bulk_sql(table, columns, connection.dialect)} ON CONFLICT DO NOTHING RETURNING number"
+    lists = tuple(list(values) for values in zip(*rows, strict=True))
+    numbers = [number for (number,) in plain_rows(connection.exec_driver_sql(sql, lists))]
+    if len(numbers) == len(rows):
+        return True
+    name = connection.dialect.identifier_preparer.quote(table.name)
+    undo = f"DELETE FROM {name} WHERE number = ANY(%s)"  # noqa: S608 - a table of ours
+    connection.exec_driver_sql(undo, (numbers,)).close()
+    return False
 
 
 def as_any_other(connection: Connection, sql: str, error: sqlite3.Error) -> Exception:

@@ -7,7 +7,6 @@ from hashlib import sha256
 
 from sqlalchemy import and_, bindparam, func, or_, select, update
 from sqlalchemy.engine import Connection
-from sqlalchemy.exc import IntegrityError
 
 from hindsight_ray.adapters.ledger.sql import dialect, series
 from hindsight_ray.adapters.ledger.sql.connection import Work
@@ -67,12 +66,19 @@ class SqlRuns:
     def __init__(self, work: Work, known: KnownSeries) -> None:
         self._work = work
         self._known = known
+        self._numbers: dict[tuple[str, str], int] = {}  # of runs that were got in this transaction
 
     async def create(self, run: Run) -> None:
+        self._numbers.pop((run.tenant, run.run_id), None)  # one of a step that was undone
         await self._work.do(_create, run)
 
     async def get(self, tenant: str, run_id: str) -> Run | None:
-        return await self._work.brief(_get, tenant, run_id)
+        found = await self._work.brief(_get, tenant, run_id)
+        if found is None:
+            self._numbers.pop((tenant, run_id), None)
+            return None
+        self._numbers[(tenant, run_id)] = found[0]
+        return found[1]
 
     async def replace(self, run: Run) -> None:
         await self._work.do(_replace, run)
@@ -83,7 +89,12 @@ class SqlRuns:
         return await self._work.do(_newest, tenant, limit, before, task_type)
 
     async def append(self, tenant: str, run_id: str, events: Sequence[Event]) -> Appended:
-        return await self._work.do(_append, tenant, run_id, events)
+        if not events:
+            return Appended(stored=0, repeated=0)
+        number = await self._number(tenant, run_id)
+        if number is None:
+            raise _no_run(run_id)
+        return await self._work.do(_append, tenant, number, events)
 
     async def events(self, tenant: str, run_id: str) -> Sequence[Event]:
         return await self._work.do(_events, tenant, run_id)
@@ -94,7 +105,7 @@ class SqlRuns:
     async def gaps(
         self, tenant: str, run_id: str, *, agent: str | None = None
     ) -> Sequence[SequenceGap]:
-        number = await self._work.brief(_number, tenant, run_id)
+        number = await self._number(tenant, run_id)
         if number is None:
             return ()
         agents = [agent] if agent else await self._work.do(series.agents_of, number)
@@ -103,9 +114,16 @@ class SqlRuns:
             found += await self._gaps(number, one)
         return found
 
+    async def _number(self, tenant: str, run_id: str) -> int | None:
+        """The run's own number, which whoever got the run in this transaction knows already."""
+        number = self._numbers.get((tenant, run_id))
+        if number is None:
+            number = await self._work.brief(_number, tenant, run_id)
+        return number
+
     async def _gaps(self, run: int, agent: str) -> Sequence[SequenceGap]:
         known = self._known.of(run, agent)
-        gaps, whole = await self._work.do(series.missing, run, agent, known)
+        gaps, whole = await self._work.brief(series.missing, run, agent, known)
         self._work.once_kept(lambda: self._known.keep(run, agent, whole))
         return gaps
 
@@ -142,9 +160,9 @@ def _create(connection: Connection, run: Run) -> None:
     )
 
 
-def _get(connection: Connection, tenant: str, run_id: str) -> Run | None:
+def _get(connection: Connection, tenant: str, run_id: str) -> tuple[int, Run] | None:
     found = _GET.row(connection, {"tenant": tenant, "run_id": run_id})
-    return None if found is None else _run(found[1])
+    return None if found is None else (found[0], _run(found[1]))
 
 
 def _number(connection: Connection, tenant: str, run_id: str) -> int | None:
@@ -184,12 +202,7 @@ def _newest(
     return [_run(record) for record in connection.execute(wanted).scalars()]
 
 
-def _append(connection: Connection, tenant: str, run_id: str, batch: Sequence[Event]) -> Appended:
-    if not batch:
-        return Appended(stored=0, repeated=0)
-    run = _number(connection, tenant, run_id)
-    if run is None:
-        raise _no_run(run_id)
+def _append(connection: Connection, tenant: str, run: int, batch: Sequence[Event]) -> Appended:
     rows = [
         (
             run,
@@ -203,12 +216,7 @@ def _append(connection: Connection, tenant: str, run_id: str, batch: Sequence[Ev
         )
         for event in batch
     ]
-    try:
-        with dialect.attempt(connection):
-            dialect.insert_rows(connection, events, _EVENT_COLUMNS, rows)
-    except IntegrityError:  # something of it was there before: look closer
-        pass
-    else:
+    if dialect.insert_or_none(connection, events, _EVENT_COLUMNS, rows):
         return Appended(stored=len(rows), repeated=0)
     fresh = _unknown(connection, tenant, run, rows)
     dialect.insert_rows(connection, events, _EVENT_COLUMNS, fresh)
