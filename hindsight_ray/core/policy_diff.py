@@ -4,7 +4,7 @@ Only callers and objects that a changed line can concern are asked about, and ea
 both policies by the compiled access; so what is listed is what would happen, not what was edited.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -20,7 +20,8 @@ from hindsight_ray.core.policy_callers import (
 from hindsight_ray.domain.access import ACTIONS, Action, Decision, Membership, Policy, Rule
 from hindsight_ray.domain.caller import Caller
 
-CHANGES_MAX = 10_000  # more are counted, not listed
+CHANGES_MAX = 10_000  # more are not listed
+QUESTIONS_MAX = 2_000_000  # decided under both policies; some seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +59,16 @@ def difference(old: Policy, new: Policy, now: datetime) -> Difference:
     left = set(old.memberships) - set(new.memberships)
     indexes = (PolicyIndex.of(old), PolicyIndex.of(new))
     changes: list[Change] = []
-    complete = True
+    questions = 0
     named = _Touched.of(came | went, joined | left)
     for tenant in sorted({*tenants(old), *tenants(new)}):
         for one in _changes(indexes, tenant, named, now):
-            if len(changes) >= CHANGES_MAX:
-                complete = False
+            questions += 1
+            if len(changes) >= CHANGES_MAX or questions > QUESTIONS_MAX:
                 break
-            changes.append(one)
+            if one is not None:
+                changes.append(one)
+    complete = len(changes) < CHANGES_MAX and questions <= QUESTIONS_MAX
     return Difference(tuple(changes), complete, len(came), len(went), len(joined), len(left))
 
 
@@ -74,7 +77,7 @@ class _Touched:
     """What the changed lines speak of."""
 
     subjects: frozenset[str]
-    objects: frozenset[str]
+    rules: tuple[tuple[Action, str], ...]  # of which action and object they are, in order
     tenants: frozenset[str]
     roles: bool  # whether memberships changed, and with them what any rule may mean for a member
 
@@ -83,7 +86,7 @@ class _Touched:
         rules, memberships = list(rules), list(memberships)
         return cls(
             frozenset({*(r.subject for r in rules), *(m.member for m in memberships)}),
-            frozenset(rule.object for rule in rules),
+            tuple(sorted({(rule.action, rule.object) for rule in rules})),
             frozenset({*(r.tenant for r in rules), *(m.tenant for m in memberships)}),
             bool(memberships),
         )
@@ -91,7 +94,8 @@ class _Touched:
 
 def _changes(
     indexes: tuple[PolicyIndex, PolicyIndex], tenant: str, touched: _Touched, now: datetime
-) -> Iterator[Change]:
+) -> Iterator[Change | None]:
+    """What each question comes to: a change, or None where both policies answer alike."""
     if not touched.tenants & {tenant, "*"}:
         return
     everybody = dict.fromkeys(one for index in indexes for one in principals(index, tenant))
@@ -100,17 +104,16 @@ def _changes(
         if not _concerned(indexes, caller, touched):
             continue
         before, after = (compile_access(index, caller, now) for index in indexes)
-        for target in _targets(everything, touched):
-            for action in ("read",) if target.startswith("label:") else ACTIONS:
-                yield from _one(caller, action, target, before, after)
+        for action, target in _questions(everything, touched, caller):
+            yield _one(caller, action, target, before, after)
 
 
 def _one(
     caller: Caller, action: Action, target: str, before: AccessSet, after: AccessSet
-) -> Iterator[Change]:
+) -> Change | None:
     if before.may(action, target) == after.may(action, target):
-        return
-    yield Change(
+        return None
+    return Change(
         "any other tenant" if caller.tenant == STRANGER else caller.tenant,
         spoken(caller),
         action,
@@ -142,8 +145,30 @@ def _has_group(index: PolicyIndex, tenant: str, subject: str) -> bool:
     )
 
 
-def _targets(everything: list[str], touched: _Touched) -> list[str]:
-    """The objects that a changed line can be about; all, where roles or patterns changed."""
-    if touched.roles or any(one.endswith(("*", "}")) for one in touched.objects):
-        return everything
-    return [one for one in everything if one in touched.objects]
+def _questions(
+    everything: Sequence[str], touched: _Touched, caller: Caller
+) -> Iterator[tuple[Action, str]]:
+    """What a changed line can be about for this caller; everything, where roles changed."""
+    if touched.roles:
+        for target in everything:
+            for action in ("read",) if target.startswith("label:") else ACTIONS:
+                yield action, target
+        return
+    seen: set[tuple[Action, str]] = set()
+    for action, pattern in touched.rules:
+        for target in _meant(everything, pattern, caller):
+            if (action, target) not in seen:
+                seen.add((action, target))
+                yield action, target
+
+
+def _meant(everything: Sequence[str], pattern: str, caller: Caller) -> Iterable[str]:
+    """The objects that a rule's object stands for, as far as any line tells them apart."""
+    if pattern == "agent:{self}":
+        return () if caller.agent is None else (f"agent:{caller.agent}",)
+    if pattern == "user:{acting}":
+        return () if caller.user is None else (f"user:{caller.user}",)
+    if pattern.endswith(("*", "}")):
+        kind = pattern.partition(":")[0]
+        return (one for one in everything if one.startswith(f"{kind}:"))
+    return (pattern,)

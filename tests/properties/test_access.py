@@ -61,7 +61,7 @@ _memberships = st.builds(
     role=st.sampled_from(ROLES),
     tenant=st.sampled_from((*TENANTS, "*")),
 )
-policies = st.builds(
+_policies = st.builds(
     lambda rules, groups, labels, links: Policy(
         revision=Revision(3), rules=(*rules, *groups, *labels), memberships=tuple(links)
     ),
@@ -70,7 +70,7 @@ policies = st.builds(
     st.lists(_label_rules, max_size=2),
     st.lists(_memberships, max_size=6, unique=True),
 )
-callers = st.builds(
+_callers = st.builds(
     lambda who, tenant, scopes, actions: Caller.model_validate(
         {
             "tenant": tenant,
@@ -98,7 +98,7 @@ def _compiled(policy: Policy, caller: Caller) -> AccessSet:
 
 @pytest.mark.covers("G5.agree", "G6.decision")
 @settings(max_examples=120, deadline=None)
-@given(policy=policies, caller=callers, catalogue=_catalogues, data=st.data())
+@given(policy=_policies, caller=_callers, catalogue=_catalogues, data=st.data())
 async def test_enforce_compiled_filter_and_explain_agree(
     policy: Policy, caller: Caller, catalogue: dict[str, tuple[str, ...]], data: st.DataObject
 ) -> None:
@@ -130,7 +130,7 @@ async def test_enforce_compiled_filter_and_explain_agree(
 
 @pytest.mark.covers("G6.decision")
 @settings(max_examples=150, deadline=None)
-@given(policy=policies, caller=callers)
+@given(policy=_policies, caller=_callers)
 def test_a_decision_rests_on_a_rule_of_the_policy_by_a_path_of_its_memberships(
     policy: Policy, caller: Caller
 ) -> None:
@@ -151,7 +151,7 @@ def test_a_decision_rests_on_a_rule_of_the_policy_by_a_path_of_its_memberships(
 
 
 @settings(max_examples=150, deadline=None)
-@given(policy=policies, caller=callers, added=_plain_rules)
+@given(policy=_policies, caller=_callers, added=_plain_rules)
 def test_granting_never_hides_and_denying_never_reveals(
     policy: Policy, caller: Caller, added: Rule
 ) -> None:
@@ -164,7 +164,7 @@ def test_granting_never_hides_and_denying_never_reveals(
 
 
 @settings(max_examples=100, deadline=None)
-@given(policy=policies, caller=callers, hours=st.integers(-3, 3))
+@given(policy=_policies, caller=_callers, hours=st.integers(-3, 3))
 def test_an_access_stays_right_until_it_says(policy: Policy, caller: Caller, hours: int) -> None:
     index = PolicyIndex.of(policy)
     access = compile_access(index, caller, START)
@@ -179,7 +179,7 @@ def test_an_access_stays_right_until_it_says(policy: Policy, caller: Caller, hou
 
 
 @settings(max_examples=100, deadline=None)
-@given(policy=policies, caller=callers)
+@given(policy=_policies, caller=_callers)
 def test_a_ticket_only_narrows(policy: Policy, caller: Caller) -> None:
     narrow = _compiled(policy, caller)
     wide = _compiled(policy, caller.model_copy(update={"scopes": None, "actions": None}))
@@ -191,7 +191,7 @@ def test_a_ticket_only_narrows(policy: Policy, caller: Caller) -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(policy=policies, caller=callers)
+@given(policy=_policies, caller=_callers)
 def test_what_is_held_oneself_is_what_is_held_without_the_acting_user(
     policy: Policy, caller: Caller
 ) -> None:

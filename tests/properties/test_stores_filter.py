@@ -25,7 +25,7 @@ from hindsight_ray.service.admit import Admitted
 from hindsight_ray.service.seen import shows
 from hindsight_ray.service.settle import changing
 from tests import stores
-from tests.properties.test_access import CASBIN, LABELS, SCOPES, callers, policies
+from tests.properties.test_access import CASBIN, LABELS, SCOPES, _callers, _policies
 from tests.records import memory_of, put
 from tests.servers.weaviate import Weaviate
 from tests.worlds import START, TENANT, Staged, world
@@ -90,7 +90,7 @@ async def both(tmp_path: Path, weaviate_server: Weaviate) -> AsyncGenerator[Both
 @settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(policy=policies, caller=callers)
+@given(policy=_policies, caller=_callers)
 async def test_what_a_store_lets_through_is_what_the_policy_allows(
     both: Both, policy: Policy, caller: Caller
 ) -> None:
