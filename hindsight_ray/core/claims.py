@@ -30,6 +30,8 @@ from hindsight_ray.core.words import listed, tokens
 
 _DETERMINERS = listed("the our my your their his her its this that")
 _OWN = listed("our my your")
+# What these point at was said before, and differs from statement to statement.
+_POINTING = listed("it its they their this that these those he she his her there here")
 _ARTICLES = listed("a an one some any each every another other all many several both either two")
 _OPEN_ENDED = listed(
     # said of a definite one too, and yet there may be more of it
@@ -58,8 +60,21 @@ _COUNTING = listed(
     "is are has have needs need takes take with every after only exactly costs lasts"
 )
 _RELATIONS = listed("of for with by from in on at to and as has have than 和 与 或 的")
-_STRUCTURE = _DETERMINERS | _BE | _RELATIONS | listed("a an we i when what where every each per do")
+_STRUCTURE = _BE | _RELATIONS | listed("the a an we i when what where every each per do")
 _DATED = ("day", "time", "date", "month")
+_MEASURING = (
+    _COUNTING
+    | _BOUNDS
+    | listed(
+        "for in within of by at wait keep use sleep hold allow give show run send read cost last"
+    )
+)
+_VERBS = _BE | listed("has have needs need takes take costs cost lasts can may must should")
+# With these a day or time is when a thing is, rather than one of the times when it happens.
+_SCHEDULING = _BE | listed(
+    "weekly daily monthly every each starts start begins begin ends end opens open closes close"
+    " leaves finishes meets meet"
+)
 _STATIVE = {
     "led": "lead", "leads": "lead", "owned": "own", "owns": "own", "headed": "head",
     "heads": "head", "managed": "manage", "manages": "manage", "maintained": "maintain",
@@ -81,7 +96,7 @@ _CHOSEN = r"(?:was|is|has been) (?:chosen|picked|set|used|selected|named)"
 _DONE = "|".join(word for word in _STATIVE if word.endswith(("d", "n", "t")))
 _DOES = "|".join(word for word in _STATIVE if word.endswith("s"))
 _SURE = (
-    rf"(?:(?:the|our|my|your|their) )?{_A} (?:of|for) {_S}{_ARE}{_V}",
+    rf"(?:the )?{_A} (?:of|for) {_S}{_ARE}{_V}",
     rf"{_S}'s {_A}{_ARE}{_V}",
     rf"{_S} (?:has|uses) {_V} as (?:its|the|their|his|her) {_A}",
     rf"for {_S}, {_V} {_CHOSEN} as (?:(?:its|the) )?{_A}",
@@ -95,7 +110,7 @@ _SUGGESTED = (
     rf"(?P<v>[^\s,;]+(?: [^\s,;]+)?) (?P<a>{_DOES}) (?P<s>(?:the|our|my|your) [^,;:]+)",
     rf"{_V} is (?P<a>on.call) for {_S}",
     rf"{_S} (?:listens on|runs on|uses|is on) (?P<a>port) {_V}",
-    rf"(?:we |i )?use {_V} for (?:the|our|my|your) {_A} (?:of|for) {_S}",
+    rf"(?:we |i )?use {_V} for the {_A} (?:of|for) {_S}",
     rf"(?:we |i )?(?P<a>use) {_V} for (?P<s>(?:the|our|my|your) [^,;:]+)",
     rf"(?P<s>(?:our|my|your)) {_A} is {_NOW}{_V}",
     rf"(?P<s>[^,，]+?)由{_V}(?P<a>负责|维护|管理)",
@@ -153,7 +168,7 @@ def claims(text: str) -> tuple[Claim, ...]:
     """What the statement says of something that has one value, as its form can be read."""
     plain = _plain(text)
     words = plain.casefold().split()
-    if not words or words[0] in _ARTICLES or _UNSURE & {*words, *_han(plain)}:
+    if not words or words[0] in _ARTICLES | _POINTING or _UNSURE & {*words, *_han(plain)}:
         return ()
     return tuple(dict.fromkeys(_claims(plain)))
 
@@ -164,7 +179,8 @@ def _claims(plain: str) -> Iterator[Claim]:
         if found is None:
             continue
         attribute = _attribute(found["a"])
-        subject = _stems(word for word in tokens(found["s"]) if word.casefold() not in _DETERMINERS)
+        # "my team" and "your team" are two, so of determiners only "the" says nothing.
+        subject = _exactly(word for word in tokens(found["s"]) if word.casefold() != "the")
         certain, own = sure, found["s"].casefold() in _OWN
         words = tokens(found["v"])
         if attribute is None or not (subject or own) or not _names_a_value(words):
@@ -180,8 +196,7 @@ def _claims(plain: str) -> Iterator[Claim]:
 
 def _attribute(said: str) -> tuple[str, ...] | None:
     words = [word.casefold() for word in tokens(said.replace("-", " "))]
-    words = [word for word in words if word not in _DETERMINERS]
-    if not words or words[0] in _ARTICLES or "".join(words) in _OPEN_ENDED:
+    if not words or words[0] in _ARTICLES | _DETERMINERS or "".join(words) in _OPEN_ENDED:
         return None
     if {words[-1], *words} & (_BE | _PAST) or words[-1] in _OPEN_ENDED:
         return None
@@ -190,7 +205,7 @@ def _attribute(said: str) -> tuple[str, ...] | None:
         return (_STATIVE[whole],)
     if words[-1].endswith("s") and not words[-1].endswith("ss"):
         return None  # several of them, each with its own
-    return _stems(words)
+    return _exactly(words)
 
 
 def _names_a_value(words: Sequence[str]) -> bool:
@@ -214,18 +229,15 @@ def _apart(new: Claim, kept: Claim) -> Clash | None:
         and one.sort == other.sort
         and one.unit == other.unit
         and one.sort != "word"
-        and new.attribute[-1] not in _PLACE_STEMS
+        and new.attribute[-1] not in _PLACES
     )
     return Clash(certain)
-
-
-_PLACE_STEMS = frozenset(stem(word) for word in _PLACES)
 
 
 def _one_slot(new: str, kept: str) -> Clash | None:
     """Two statements in the same words but for one value of a closed kind."""
     mine, theirs = _words(new), _words(kept)
-    if abs(len(mine) - len(theirs)) > 1:
+    if abs(len(mine) - len(theirs)) > 1 or not mine or mine[0].casefold() in _POINTING:
         return None
     start = _common(mine, theirs)
     end = _common(mine[start:][::-1], theirs[start:][::-1])
@@ -242,7 +254,7 @@ def _one_slot(new: str, kept: str) -> Clash | None:
     if one.sort == "quantity" and _counts(before, after):
         bounded = bool(before) and before[-1].casefold() in _BOUNDS
         return Clash(not bounded and one.unit == other.unit)
-    if one.sort in _DATED:
+    if one.sort in _DATED and rest & _SCHEDULING:
         return Clash(_is_said_to_be(before, after))
     if one.sort in ("colour", "switch") and before and before[-1].casefold() in _BE:
         return Clash(before[0].casefold() in _DETERMINERS)
@@ -255,6 +267,8 @@ def _reworded(new: str, kept: str) -> Clash | None:
     if mine is None or theirs is None or mine.words != theirs.words:
         return None
     one, other = mine.value, theirs.value
+    if one.sort in _DATED and not (mine.scheduled and theirs.scheduled):
+        return None
     return Clash(False) if one.sort == other.sort and one != other else None
 
 
@@ -264,13 +278,14 @@ class _Measured:
 
     value: Value
     words: tuple[str, ...]
+    scheduled: bool
 
 
 @lru_cache(maxsize=4_096)
 def _measured(text: str) -> _Measured | None:
     words = _words(text)
     folded = {word.casefold() for word in words}
-    if folded & _UNSURE or _tells_the_past(words):
+    if folded & _UNSURE or _tells_the_past(words) or folded & _POINTING:
         return None
     found: list[tuple[int, int, Value]] = []
     place = 0
@@ -284,7 +299,8 @@ def _measured(text: str) -> _Measured | None:
     (start, size, value) = found[0]
     left = [word.casefold() for word in (*words[:start], *words[start + size :])]
     said = sorted(stem(word) for word in left if word not in _STRUCTURE and word != value.sort)
-    return _Measured(value, tuple(said)) if len(said) > 1 else None
+    scheduled = bool(folded & _SCHEDULING)
+    return _Measured(value, tuple(said), scheduled) if len(said) > 1 else None
 
 
 def _value_at(words: Sequence[str], place: int) -> tuple[int, Value | None]:
@@ -306,13 +322,20 @@ def _counts(before: Sequence[str], after: Sequence[str]) -> bool:
     """Whether the number between counts or measures, rather than names what stands before it."""
     last = before[-1].casefold() if before else ""
     following = after[0].casefold() if after else ""
-    if last in _DETERMINERS or last in ("第", "号"):
+    if last in _DETERMINERS or last in ("第", "号") or _goes_on(after):
         return False
+    measured = following in UNITS and (last in _MEASURING or last.endswith("s"))
     return (
-        following in UNITS
+        measured
         or (_is_han(following) and following in HAN_UNITS)
         or (last in _COUNTING and (following != "" or last in _BE))
     )
+
+
+def _goes_on(after: Sequence[str]) -> bool:
+    """Whether a verb follows, so that what came before it is the subject: a number names it."""
+    words = [word.casefold() for word in after]
+    return any(word in _VERBS for word in words) or any(w.endswith("s") for w in words[1:2])
 
 
 def _is_said_to_be(before: Sequence[str], after: Sequence[str]) -> bool:
@@ -372,5 +395,6 @@ def _is_han(word: str) -> bool:
     return _HAN_WORD.fullmatch(word) is not None
 
 
-def _stems(words: "Iterator[str] | Sequence[str]") -> tuple[str, ...]:
-    return tuple(number_of(word) or stem(word.casefold()) for word in words)
+def _exactly(words: "Iterator[str] | Sequence[str]") -> tuple[str, ...]:
+    """Words as they are, since what is nearly the same word may name another thing."""
+    return tuple(number_of(word) or word.casefold() for word in words)

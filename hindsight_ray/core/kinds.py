@@ -75,7 +75,7 @@ class Value:
     """Some words that name a value, and of what kind it is; a quantity's unit is its own."""
 
     sort: Sort
-    said: tuple[str, ...]  # stems, numbers as digits
+    said: tuple[str, ...]  # words without capitals, numbers as digits
     unit: tuple[str, ...] = ()
 
 
@@ -99,7 +99,7 @@ def value_of(words: Sequence[str]) -> Value:
 def _value_of(words: tuple[str, ...]) -> Value:
     text = " ".join(words).casefold()
     joined = "".join(words).casefold()
-    stems = tuple(stem(word.casefold()) for word in words)
+    exact = tuple(word.casefold() for word in words)
     closed: tuple[tuple[Sort, bool], ...] = (
         ("time", _CLOCK.fullmatch(text) is not None),
         ("date", _DATE.fullmatch(text) is not None),
@@ -110,12 +110,13 @@ def _value_of(words: tuple[str, ...]) -> Value:
     )
     for sort, holds in closed:
         if holds:
-            return Value(sort, (joined,) if _HAN.search(joined) else stems)
+            said = tuple(stem(word) for word in exact) if sort == "day" else exact
+            return Value(sort, (joined,) if _HAN.search(joined) else said)
     number = number_of(words[0])
     if number is not None:
-        return Value("quantity", (number,), stems[1:])
+        return Value("quantity", (number,), exact[1:])
     if any(ch.isdigit() for ch in joined):
-        return Value("code", stems)
+        return Value("code", exact)
     if any(ch.isupper() for word in words for ch in word):
-        return Value("name", stems)
-    return Value("word", (joined,) if _HAN.search(joined) else stems)
+        return Value("name", exact)
+    return Value("word", (joined,) if _HAN.search(joined) else exact)

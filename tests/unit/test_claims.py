@@ -77,6 +77,21 @@ def test_a_form_that_only_suggests_one_value_leaves_it_to_a_person(new: str, kep
         ("The risk of the move is cost", "The risk of the move is delay"),
         ("The owner of billing is Chen Li", "The owner of billing is Chen"),
         ("The port of billing is 80", "The port of search is 81"),
+        ("Table 5 seats 4 people", "Table 6 seats 4 people"),
+        ("Alice has 2 meetings on Monday", "Alice has 2 meetings on Tuesday"),
+        ("Dana works in the shop on Monday", "Dana works in the shop on Tuesday"),
+        ("The bus to Oslo stops here at 9:00", "The bus to Oslo stops here at 10:00"),
+        ("Step 3 takes 5 minutes", "Step 4 takes 5 minutes"),
+        ("Buy 3 apples", "Buy 5 apples"),
+        ("The plan for 5 users costs 9 euros", "The plan for 8 users costs 9 euros"),
+        ("The page with 3 images is slow", "The page with 5 images is slow"),
+        ("The rule for 3 nodes works", "The rule for 5 nodes works"),
+        ("Its port is 80", "Its port is 81"),
+        ("It waits 30 seconds", "It waits 60 seconds"),
+        ("This host is up", "This host is down"),
+        ("My team's lead is Dana", "Your team's lead is Chen"),
+        ("My copy of the book is red", "Your copy of the book is blue"),
+        ("The lead of the universal team is Dana", "The lead of the university team is Chen"),
         ("The port of billing is 80", "The limit of billing is 81"),
         ("The build took 5 minutes", "The build took 7 minutes"),
         ("The job restarted 3 times", "The job restarted 5 times"),
@@ -115,7 +130,10 @@ def test_one_value_in_two_forms_is_said_twice(new: str, kept: str) -> None:
     assert clash(new, kept) is None
 
 
-_SUBJECTS = ("billing", "the cart 12", "the cart 13", "our portal", "team Falcon", "支付服务")
+_SUBJECTS = (
+    "billing", "the cart 12", "the cart 13", "our portal", "your portal", "my portals",
+    "team Falcon", "the universal store", "the university store", "支付服务",
+)  # fmt: skip
 _ATTRIBUTES = ("owner", "port", "backup day", "log format", "timeout", "status colour")
 _VALUES = ("Dana", "Chen", "8080", "3", "Monday", "red", "JSON", "plain text", "01:00", "王芳")
 _FORMS = (
