@@ -11,7 +11,7 @@ from hindsight_ray.core.audience import filed_audience
 from hindsight_ray.core.keywords import terms
 from hindsight_ray.domain.event import Event
 from hindsight_ray.domain.memory import Memory, Source
-from hindsight_ray.domain.rows import RowFilter
+from hindsight_ray.domain.rows import AuditEntry, RowFilter
 from hindsight_ray.domain.run import Run
 from hindsight_ray.ports import Unit, Vector
 from tests.worlds import START, TENANT
@@ -93,3 +93,15 @@ def event_of(run: str, seq: int, **fields: Any) -> Event:
 
 def words(memories: Sequence[Memory]) -> list[str]:
     return [memory.content for memory in memories]
+
+
+def audit_of(verb: str, tenant: str = TENANT) -> AuditEntry:
+    """An entry of the audit."""
+    return AuditEntry(
+        tenant=tenant, at=START, principal="agent:a", verb=verb, object="global", effect="deny",
+        rule="", revision=3, digest="d",
+    )  # fmt: skip
+
+
+class Stop(Exception):
+    """What a test leaves a unit by."""

@@ -1,7 +1,6 @@
 """What every ledger keeps of access: changes of the policy, and the audit's chains."""
 
 import asyncio
-from collections.abc import AsyncGenerator
 from dataclasses import replace
 
 import pytest
@@ -14,19 +13,8 @@ from hindsight_ray.domain.audit import Seal
 from hindsight_ray.domain.rows import AuditEntry
 from hindsight_ray.errors import RevisionConflict
 from hindsight_ray.ports import Ledger
-from tests.ledgers import BOTH, Ledgers, ledgers_of
+from tests.ledgers import Ledgers
 from tests.worlds import START, TENANT
-
-
-@pytest.fixture(params=BOTH)
-def ledgers(request: pytest.FixtureRequest) -> Ledgers:
-    return ledgers_of(request, request.param)
-
-
-@pytest.fixture
-async def ledger(ledgers: Ledgers) -> AsyncGenerator[Ledger]:
-    async with ledgers.opened() as opened:
-        yield opened
 
 
 def _rule(number: int) -> Rule:
