@@ -11,27 +11,25 @@ what is hedged, bounded or said to come on top ("also") excludes nothing. A numb
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from hindsight_ray.core.keywords import stem
-from hindsight_ray.core.kinds import (
-    CLOSED,
-    HAN_UNITS,
-    UNITS,
-    Value,
-    may_begin_a_closed_one,
-    number_of,
-    value_of,
+from hindsight_ray.core.forms import (
+    BE,
+    DETERMINERS,
+    PAST,
+    POINTING,
+    RELATIONS,
+    UNSURE,
+    is_han,
+    plain_text,
 )
+from hindsight_ray.core.kinds import CLOSED, Value, number_of, value_of
+from hindsight_ray.core.slots import Clash, in_one_slot, in_other_order
 from hindsight_ray.core.words import listed, tokens
 
-_DETERMINERS = listed("the our my your their his her its this that")
 _OWN = listed("our my your")
-# What these point at was said before, and differs from statement to statement.
-_POINTING = listed("it its they their this that these those he she his her there here")
 _ARTICLES = listed("a an one some any each every another other all many several both either two")
 _OPEN_ENDED = listed(
     # said of a definite one too, and yet there may be more of it
@@ -43,37 +41,6 @@ _OPEN_ENDED = listed(
 )
 _PLACES = listed(
     "region location city country site office address zone home place area 地区 城市 地点"
-)
-_UNSURE = listed(
-    "maybe perhaps might could may can should would probably possibly likely seems seem sometimes"
-    " usually often partly mostly also too besides additionally another either or not never no"
-    " cannot if when unless until while except today yesterday tonight ago last once"
-    " 可能 也许 大概 有时 通常 也 还 不 没 如果 除非 昨天 今天 曾 过 了"
-)
-_BOUNDS = listed("least most up over under above below than about around roughly almost nearly to")
-_BE = listed("is are be been being gets get")
-_PAST = listed(
-    "was were had did took came went ran said saw made got lost found sent wrote left held fell"
-    " rose grew began broke met gave knew felt kept told spent built"
-)
-_COUNTING = listed(
-    "is are has have needs need takes take with every after only exactly costs lasts"
-)
-_RELATIONS = listed("of for with by from in on at to and as has have than 和 与 或 的")
-_STRUCTURE = _BE | _RELATIONS | listed("the a an we i when what where every each per do")
-_DATED = ("day", "time", "date", "month")
-_MEASURING = (
-    _COUNTING
-    | _BOUNDS
-    | listed(
-        "for in within of by at wait keep use sleep hold allow give show run send read cost last"
-    )
-)
-_VERBS = _BE | listed("has have needs need takes take costs cost lasts can may must should")
-# With these a day or time is when a thing is, rather than one of the times when it happens.
-_SCHEDULING = _BE | listed(
-    "weekly daily monthly every each starts start begins begin ends end opens open closes close"
-    " leaves finishes meets meet"
 )
 _STATIVE = {
     "led": "lead", "leads": "lead", "owned": "own", "owns": "own", "headed": "head",
@@ -116,7 +83,6 @@ _SUGGESTED = (
     rf"(?P<s>[^,，]+?)由{_V}(?P<a>负责|维护|管理)",
     rf"(?P<s>[^,，]+?)使用(?P<a>端口){_V}",
 )
-_CLEFT = re.compile(r"(?P<v>[^,;]+?) is (?:what|where|who|when) (?P<rest>.+)", re.IGNORECASE)
 _FRAMES = [(re.compile(form, re.IGNORECASE), True) for form in _SURE] + [
     (re.compile(form, re.IGNORECASE), False) for form in _SUGGESTED
 ]
@@ -136,13 +102,6 @@ class Claim:
         return self.attribute, self.subject
 
 
-@dataclass(frozen=True, slots=True)
-class Clash:
-    """Two values for one thing; `certain` if only one can hold, else a person has to say."""
-
-    certain: bool
-
-
 def clash(new: str, kept: str) -> Clash | None:
     """How two statements exclude each other, or None if nothing says that they do."""
     mine, theirs = claims(new), claims(kept)
@@ -150,7 +109,7 @@ def clash(new: str, kept: str) -> Clash | None:
         for other in theirs:
             if claim.about == other.about:
                 return _apart(claim, other)
-    return _one_slot(new, kept) or _reworded(new, kept)
+    return in_one_slot(new, kept) or in_other_order(new, kept)
 
 
 def same_claim(new: str, kept: str) -> bool:
@@ -166,9 +125,9 @@ def same_claim(new: str, kept: str) -> bool:
 @lru_cache(maxsize=4_096)
 def claims(text: str) -> tuple[Claim, ...]:
     """What the statement says of something that has one value, as its form can be read."""
-    plain = _plain(text)
+    plain = plain_text(text)
     words = plain.casefold().split()
-    if not words or words[0] in _ARTICLES | _POINTING or _UNSURE & {*words, *_han(plain)}:
+    if not words or words[0] in _ARTICLES | POINTING or UNSURE & {*words, *_han(plain)}:
         return ()
     return tuple(dict.fromkeys(_claims(plain)))
 
@@ -196,9 +155,9 @@ def _claims(plain: str) -> Iterator[Claim]:
 
 def _attribute(said: str) -> tuple[str, ...] | None:
     words = [word.casefold() for word in tokens(said.replace("-", " "))]
-    if not words or words[0] in _ARTICLES | _DETERMINERS or "".join(words) in _OPEN_ENDED:
+    if not words or words[0] in _ARTICLES | DETERMINERS or "".join(words) in _OPEN_ENDED:
         return None
-    if {words[-1], *words} & (_BE | _PAST) or words[-1] in _OPEN_ENDED:
+    if {words[-1], *words} & (BE | PAST) or words[-1] in _OPEN_ENDED:
         return None
     whole = "".join(words)
     if whole in _STATIVE:
@@ -210,10 +169,10 @@ def _attribute(said: str) -> tuple[str, ...] | None:
 
 def _names_a_value(words: Sequence[str]) -> bool:
     """Whether so few words name a value, rather than say more about it."""
-    longest = 12 if all(map(_is_han, words)) else 4
+    longest = 12 if all(map(is_han, words)) else 4
     folded = {word.casefold() for word in words}
     return 0 < len(words) <= longest and not folded & (
-        _ARTICLES | _DETERMINERS | _BE | _RELATIONS | _PAST
+        _ARTICLES | DETERMINERS | BE | RELATIONS | PAST
     )
 
 
@@ -234,165 +193,13 @@ def _apart(new: Claim, kept: Claim) -> Clash | None:
     return Clash(certain)
 
 
-def _one_slot(new: str, kept: str) -> Clash | None:
-    """Two statements in the same words but for one value of a closed kind."""
-    mine, theirs = _words(new), _words(kept)
-    if abs(len(mine) - len(theirs)) > 1 or not mine or mine[0].casefold() in _POINTING:
-        return None
-    start = _common(mine, theirs)
-    end = _common(mine[start:][::-1], theirs[start:][::-1])
-    a, b = mine[start : len(mine) - end], theirs[start : len(theirs) - end]
-    if not (0 < len(a) <= 2 and 0 < len(b) <= 2) or start + end < 2:
-        return None
-    before, after = mine[:start], mine[len(mine) - end :]
-    rest = {word.casefold() for word in (*before, *after)}
-    if rest & _UNSURE or _tells_the_past([*before, "\0", *after]):
-        return None
-    one, other = value_of(a), value_of(b)
-    if one.sort != other.sort or one == other:
-        return None
-    if one.sort == "quantity" and _counts(before, after):
-        bounded = bool(before) and before[-1].casefold() in _BOUNDS
-        return Clash(not bounded and one.unit == other.unit)
-    if one.sort in _DATED and rest & _SCHEDULING:
-        return Clash(_is_said_to_be(before, after))
-    if one.sort in ("colour", "switch") and before and before[-1].casefold() in _BE:
-        return Clash(before[0].casefold() in _DETERMINERS)
-    return None
-
-
-def _reworded(new: str, kept: str) -> Clash | None:
-    """The same words otherwise put, with two quantities, days or times."""
-    mine, theirs = _measured(new), _measured(kept)
-    if mine is None or theirs is None or mine.words != theirs.words:
-        return None
-    one, other = mine.value, theirs.value
-    if one.sort in _DATED and not (mine.scheduled and theirs.scheduled):
-        return None
-    return Clash(False) if one.sort == other.sort and one != other else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Measured:
-    """A statement with one quantity, day or time, and the words that are left, in no order."""
-
-    value: Value
-    words: tuple[str, ...]
-    scheduled: bool
-
-
-@lru_cache(maxsize=4_096)
-def _measured(text: str) -> _Measured | None:
-    words = _words(text)
-    folded = {word.casefold() for word in words}
-    if folded & _UNSURE or _tells_the_past(words) or folded & _POINTING:
-        return None
-    found: list[tuple[int, int, Value]] = []
-    place = 0
-    while place < len(words):
-        size, value = _value_at(words, place)
-        if value is not None:
-            found.append((place, size, value))
-        place += size
-    if len(found) != 1:
-        return None
-    (start, size, value) = found[0]
-    left = [word.casefold() for word in (*words[:start], *words[start + size :])]
-    said = sorted(stem(word) for word in left if word not in _STRUCTURE and word != value.sort)
-    scheduled = bool(folded & _SCHEDULING)
-    return _Measured(value, tuple(said), scheduled) if len(said) > 1 else None
-
-
-def _value_at(words: Sequence[str], place: int) -> tuple[int, Value | None]:
-    if not may_begin_a_closed_one(words[place]):
-        return 1, None
-    for size in (2, 1):
-        span = words[place : place + size]
-        value = value_of(span)
-        if value.sort in _DATED or value.sort == "colour":
-            return len(span), value
-    before, after = words[:place], words[place + 1 :]
-    counted = value_of(words[place : place + 1])
-    if counted.sort == "quantity" and _counts(before, after):
-        return 1, counted
-    return 1, None
-
-
-def _counts(before: Sequence[str], after: Sequence[str]) -> bool:
-    """Whether the number between counts or measures, rather than names what stands before it."""
-    last = before[-1].casefold() if before else ""
-    following = after[0].casefold() if after else ""
-    if last in _DETERMINERS or last in ("第", "号") or _goes_on(after):
-        return False
-    measured = following in UNITS and (last in _MEASURING or last.endswith("s"))
-    return (
-        measured
-        or (_is_han(following) and following in HAN_UNITS)
-        or (last in _COUNTING and (following != "" or last in _BE))
-    )
-
-
-def _goes_on(after: Sequence[str]) -> bool:
-    """Whether a verb follows, so that what came before it is the subject: a number names it."""
-    words = [word.casefold() for word in after]
-    return any(word in _VERBS for word in words) or any(w.endswith("s") for w in words[1:2])
-
-
-def _is_said_to_be(before: Sequence[str], after: Sequence[str]) -> bool:
-    """Whether the day or time is what a definite thing is said to be on, and no more is said."""
-    said = [word.casefold() for word in before[-2:]]
-    return (
-        not after and bool(before) and before[0].casefold() in _DETERMINERS and bool(_BE & {*said})
-    )
-
-
-def _tells_the_past(words: Sequence[str]) -> bool:
-    previous = ""
-    for word in words:
-        folded = word.casefold()
-        if folded in _PAST or (
-            folded.endswith("ed") and len(folded) > 4 and previous not in _BE | _DETERMINERS
-        ):
-            return True
-        previous = folded
-    return False
-
-
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    count = 0
-    for a, b in zip(one, other, strict=False):
-        if a.casefold() != b.casefold():
-            break
-        count += 1
-    return count
-
-
-@lru_cache(maxsize=4_096)
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(tokens(_plain(text)))
-
-
 _HAN = re.compile(r"[\u3400-\u9fff]")
-_HAN_WORD = re.compile(r"[\u3400-\u9fff]+")
-
-
-def _plain(text: str) -> str:
-    folded = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
-    folded = re.sub(r"(?<=\d),(?=\d{3})", "", folded)
-    plain = " ".join(folded.split()).strip(" .!。！")
-    plain = plain.removeprefix("Please ").removeprefix("please ")
-    cleft = _CLEFT.fullmatch(plain)  # "Go is what it is written in" says "it is written in Go"
-    return f"{cleft['rest']} {cleft['v']}" if cleft is not None else plain
 
 
 def _han(plain: str) -> Iterator[str]:
     starts = [found.start() for found in _HAN.finditer(plain)]
     for size in (1, 2):
         yield from (plain[at : at + size] for at in starts if at + size <= len(plain))
-
-
-def _is_han(word: str) -> bool:
-    return _HAN_WORD.fullmatch(word) is not None
 
 
 def _exactly(words: "Iterator[str] | Sequence[str]") -> tuple[str, ...]:

@@ -1,0 +1,46 @@
+"""The words that make the form of a statement, whatever it is about: what two rules share."""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+from hindsight_ray.core.words import listed, tokens
+
+DETERMINERS = listed("the our my your their his her its this that")
+# What these point at was said before, and differs from statement to statement.
+POINTING = listed("it its they their this that these those he she his her there here")
+UNSURE = listed(
+    "maybe perhaps might could may can should would probably possibly likely seems seem sometimes"
+    " usually often partly mostly also too besides additionally another either or not never no"
+    " cannot if when unless until while except today yesterday tonight ago last once"
+    " 可能 也许 大概 有时 通常 也 还 不 没 如果 除非 昨天 今天 曾 过 了"
+)
+BE = listed("is are be been being gets get")
+PAST = listed(
+    "was were had did took came went ran said saw made got lost found sent wrote left held fell"
+    " rose grew began broke met gave knew felt kept told spent built"
+)
+RELATIONS = listed("of for with by from in on at to and as has have than 和 与 或 的")
+_CLEFT = re.compile(r"(?P<v>[^,;]+?) is (?:what|where|who|when) (?P<rest>.+)", re.IGNORECASE)
+_HAN_WORD = re.compile(r"[\u3400-\u9fff]+")
+
+
+@lru_cache(maxsize=4_096)
+def said_words(text: str) -> tuple[str, ...]:
+    """Its words in order."""
+    return tuple(tokens(plain_text(text)))
+
+
+def plain_text(text: str) -> str:
+    """The statement without marks at its end, politeness and other spellings of one form."""
+    folded = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
+    folded = re.sub(r"(?<=\d),(?=\d{3})", "", folded)
+    plain = " ".join(folded.split()).strip(" .!。！")
+    plain = plain.removeprefix("Please ").removeprefix("please ")
+    cleft = _CLEFT.fullmatch(plain)  # "Go is what it is written in" says "it is written in Go"
+    return f"{cleft['rest']} {cleft['v']}" if cleft is not None else plain
+
+
+def is_han(word: str) -> bool:
+    """Whether it is Chinese signs alone."""
+    return _HAN_WORD.fullmatch(word) is not None
