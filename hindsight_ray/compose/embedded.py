@@ -155,11 +155,15 @@ async def prepare(ledger: SqlLedger, space: EmbeddingSpace, profile: str) -> Non
             await unit.spaces.pin(space.model, space.dimension)  # says what it is pinned to
 
 
-def store_of(settings: Settings, space: EmbeddingSpace) -> MemoryStore:
-    """The memory store that the settings name. Connects to nothing yet."""
+def store_of(settings: Settings, space: EmbeddingSpace, *, among: int = 1) -> MemoryStore:
+    """The memory store that the settings name, for one `among` so many processes that use it.
+
+    Connects to nothing yet.
+    """
     if settings.store == EMBEDDED:
         return EmbeddedStore(space.model)
-    return importlib.import_module("hindsight_ray.compose.weaviate").store(settings, space)
+    weaviate = importlib.import_module("hindsight_ray.compose.weaviate")
+    return weaviate.store(settings, space, among=among)
 
 
 async def begin_store(ledger: SqlLedger, settings: Settings) -> None:

@@ -258,7 +258,8 @@ def _assembled(
     ledger: Ledger, settings: Settings, tickets: Tickets, erasing: SqlErasing | None = None
 ) -> Opened:
     embedder = _remote_embedder(settings)
-    store = store_of(settings, embedder.space)
+    crew = settings.brokers + settings.recorder_hosts + settings.reviewers
+    store = store_of(settings, embedder.space, among=crew + 1)  # with the authority
     known = chat_of(settings)
     chat = None if known is None else RemoteChat(known)
     name = cluster.own_name()

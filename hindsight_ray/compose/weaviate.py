@@ -10,9 +10,10 @@ from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import InvalidSettings
 
 
-def store(settings: Settings, space: EmbeddingSpace) -> WeaviateStore:
+def store(settings: Settings, space: EmbeddingSpace, *, among: int = 1) -> WeaviateStore:
     """The store; it connects when it is first used.
 
+    `among` so many processes the hot tenants that the settings allow are shared out alike.
     Raises `InvalidSettings` if the environment variable of the key is not set.
     """
     name = settings.weaviate_api_key_env
@@ -23,7 +24,8 @@ def store(settings: Settings, space: EmbeddingSpace) -> WeaviateStore:
             setting="weaviate_api_key_env",
         )
     server = Server(settings.weaviate_url, settings.weaviate_grpc_port, name, key)
-    return WeaviateStore(server, space, hot_places=settings.weaviate_hot_tenants)
+    allowed = settings.weaviate_hot_tenants
+    return WeaviateStore(server, space, hot_places=max(1, allowed // among), hot_in_all=allowed)
 
 
 async def missed(settings: Settings, space: EmbeddingSpace) -> tuple[int, int]:

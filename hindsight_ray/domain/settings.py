@@ -23,7 +23,7 @@ class Settings(Value):
     weaviate_url: str = "http://127.0.0.1:8080"
     weaviate_grpc_port: int = Field(default=50051, ge=1, le=65_535)
     weaviate_api_key_env: str = ""  # the environment variable that holds the key; never the key
-    weaviate_hot_tenants: int = Field(default=500, ge=1, le=2_000)  # for each process
+    weaviate_hot_tenants: int = Field(default=500, ge=1, le=2_000)  # by all processes
     store_outage: Literal["refuse", "queue"] = "refuse"  # what changes do
     store_queue_max: int = Field(default=1_000, ge=1)
     confidence_min: float = Field(default=0.6, ge=0, le=1)

@@ -16,6 +16,7 @@ import pytest
 from hindsight_ray.adapters.models.hashed import HashedEmbedder
 from hindsight_ray.adapters.stores.weaviate import connection, schema
 from hindsight_ray.adapters.stores.weaviate.connection import Server
+from hindsight_ray.adapters.stores.weaviate.hot import HotPlaces
 from hindsight_ray.adapters.stores.weaviate.store import WeaviateStore
 from hindsight_ray.domain.answer import Found
 from hindsight_ray.domain.commands import Forget, Search, Update, Write
@@ -348,6 +349,38 @@ async def test_a_bounded_number_of_tenants_is_hot_and_a_cold_one_wakes(
         assert await _hot(weaviate_server, places) <= 5
         for tenant, token in tokens.items():
             assert await texts(staged, token, "database") == [f"The database is in {tenant}"]
+
+
+@pytest.mark.covers("store.hot")
+async def test_what_a_process_left_hot_is_let_go_by_those_that_follow(
+    tmp_path: Path, weaviate_server: Weaviate
+) -> None:
+    tenants = [f"tenant{number}" for number in range(12)]
+    before = stores.weaviate_store(weaviate_server, HASHED, hot_places=100)
+    async with worlds.world(tmp_path, store=before) as staged:
+        for tenant in tenants:
+            token = await staged.ticket(agent="planner", user="alice", tenant=tenant)
+            await receipt(staged, token, written("a", f"The database is in {tenant}"))
+        await closed(staged)
+    after = stores.weaviate_store(weaviate_server, HASHED, hot_places=4, hot_in_all=4)
+    async with worlds.world(tmp_path, store=after) as staged:
+        for tenant in tenants[:4]:
+            token = await staged.ticket(agent="planner", user="alice", tenant=tenant)
+            assert await texts(staged, token, "database") == [f"The database is in {tenant}"]
+        async with staged.world.ledger.reading() as unit:
+            places = [await unit.intents.place(tenant) for tenant in tenants]
+        assert await _hot(weaviate_server, places) <= 5
+
+
+def test_processes_share_the_hot_tenants_that_the_settings_allow() -> None:
+    hot = HotPlaces(2)
+    for place in ("a", "b"):
+        with hot.used(place):
+            pass
+    assert hot.several
+    assert hot.left(["x", "a", "y", "b", "z"], 3) == ["x", "y"]
+    assert hot.left(["x", "a"], 3) == []
+    assert hot.excess() == ()
 
 
 async def _hot(running: Weaviate, places: list[str | None]) -> int:

@@ -2,11 +2,17 @@
 
 A place that is hot costs the server eight file descriptors, and a server that runs out of them
 loses what it is given. A place that is let go wakes by itself when it is used again.
+
+Each process has its share of what is allowed in all, and knows only what it uses itself. What
+processes that have ended left hot is looked up once by each that follows, as soon as it uses a
+few: what is hot beyond all that is allowed is let go. So there are never more than twice as many.
 """
 
 from collections import OrderedDict
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+
+_SEVERAL = 10
 
 
 class HotPlaces:
@@ -37,6 +43,16 @@ class HotPlaces:
         for place in chosen:
             del self._users[place]
         return chosen
+
+    @property
+    def several(self) -> bool:
+        """Whether this process uses so many that it matters what others have left."""
+        return len(self._users) >= min(_SEVERAL, self._budget)
+
+    def left(self, hot: Sequence[str], allowed: int) -> Sequence[str]:
+        """Of the places that are hot on the server, those to let go: none that are used here."""
+        unknown = [place for place in hot if place not in self._users]
+        return unknown[: max(0, len(hot) - allowed)]
 
     def forget(self, place: str) -> None:
         self._users.pop(place, None)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from weaviate.classes.query import Filter
-from weaviate.classes.tenants import Tenant
+from weaviate.classes.tenants import Tenant, TenantActivityStatus
 from weaviate.collections import CollectionAsync
 from weaviate.collections.classes.filters import FilterReturn
 from weaviate.exceptions import (
@@ -44,6 +44,7 @@ _TRIES = 3
 _SLOW_S = 0.5  # an answer that takes longer makes us look whether the server is there
 _TRUSTED_S = 1.0  # how long an answer counts as a sign of life
 _PAUSE_S = 0.05
+_HOT = TenantActivityStatus.ACTIVE
 _NO_PLACE = "tenant not found"
 _WAKING = ("tenant not active", "shutdown", "shutting down", "not ready", "being deleted")
 _REFUSALS = ("vector length", "with length", "dimension", "no such prop", "invalid ", "not valid")
@@ -61,13 +62,21 @@ class WeaviateStore:
     """
 
     def __init__(
-        self, server: Server, space: EmbeddingSpace, *, hot_places: int = HOT_PLACES
+        self,
+        server: Server,
+        space: EmbeddingSpace,
+        *,
+        hot_places: int = HOT_PLACES,
+        hot_in_all: int = HOT_PLACES,
     ) -> None:
+        """`hot_places` of this process, of `hot_in_all` of all that use the server for a home."""
         self._server = server
         self._space = space
         self._reached: Reached | None = None
         self._connecting = asyncio.Lock()
         self._hot = HotPlaces(hot_places)
+        self._hot_in_all = max(hot_places, hot_in_all)
+        self._looked_around = False
         self._known: set[str] = set()
         self._doubtful = False
         self._life = 0
@@ -316,15 +325,23 @@ class WeaviateStore:
 
     def _let_go(self) -> None:
         places = self._hot.excess()
-        if places:
-            task = asyncio.get_running_loop().create_task(self._deactivate(places))
+        look_around = not self._looked_around and self._hot.several
+        if places or look_around:
+            self._looked_around = self._looked_around or look_around
+            task = asyncio.get_running_loop().create_task(self._deactivate(places, look_around))
             self._letting_go.add(task)
             task.add_done_callback(self._letting_go.discard)
 
-    async def _deactivate(self, places: Sequence[str]) -> None:
+    async def _deactivate(self, places: Sequence[str], look_around: bool) -> None:
         try:
             async with self._asked() as objects:
-                await objects.tenants.deactivate(list(places))
+                left: Sequence[str] = ()
+                if look_around:
+                    found = await objects.tenants.get()
+                    hot = [n for n, t in found.items() if t.activity_status is _HOT]
+                    left = self._hot.left(hot, self._hot_in_all)
+                if places or left:
+                    await objects.tenants.deactivate([*dict.fromkeys([*places, *left])])
         except Unavailable as error:  # they stay hot a little longer
             _log.warning("%d places could not be let go: %s", len(places), error)
 
