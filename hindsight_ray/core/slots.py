@@ -35,6 +35,7 @@ _MEASURING = (
         "for in within of by at wait keep use sleep hold allow give show run send read cost last"
     )
 )
+_ADVERBS = listed("every after within")
 _VERBS = BE | listed("has have needs need takes take costs cost lasts can may must should")
 # With these a day or time is when a thing is, rather than one of the times when it happens.
 _SCHEDULING = BE | listed(
@@ -138,7 +139,10 @@ def _counts(before: Sequence[str], after: Sequence[str]) -> bool:
     """Whether the number between counts or measures, rather than names what stands before it."""
     last = before[-1].casefold() if before else ""
     following = after[0].casefold() if after else ""
-    if last in DETERMINERS or last in ("第", "号") or _goes_on(after):
+    if last in DETERMINERS or last in ("第", "号"):
+        return False
+    first = len(before) == 1 and last in _ADVERBS  # "every 30 days the keys are changed"
+    if not first and _goes_on(after):
         return False
     measured = following in UNITS and (last in _MEASURING or last.endswith("s"))
     return (
