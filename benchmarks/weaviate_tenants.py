@@ -1,0 +1,174 @@
+"""Thousands of tenants in one Weaviate, few of them hot: is all there, and what does it cost.
+
+A home of ten tenants first, then one of `TENANTS`, in a collection that both share; the same
+statements are in each tenant. Searches go through the door. What is compared is the median in a
+tenant that was used just before, and in one that was let go. Then one tenant whose readable
+statements are in one scope, beside one whose are in a hundred.
+"""
+
+import asyncio
+import pathlib
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from typing import Any
+from uuid import uuid4
+
+from hindsight_ray.adapters.models.hashed import HashedEmbedder
+from hindsight_ray.adapters.stores.weaviate.store import WeaviateStore
+from hindsight_ray.domain.access import Rule
+from hindsight_ray.domain.answer import Found
+from hindsight_ray.domain.commands import Search
+from hindsight_ray.domain.memory import Memory, Source
+from hindsight_ray.service import commit, settle
+from hindsight_ray.service.commit import Author
+from tests import stores, worlds
+from tests.servers import weaviate
+from tests.worlds import Staged
+
+TENANTS = 5_000
+HOT = 200
+EACH = 5  # memories of a tenant
+SEARCHES = 60
+SCOPES = 100
+ROWS = 2_000  # readable ones, in one scope or in a hundred
+_EMBEDDER = HashedEmbedder()
+_BY = Author("agent:operator", "Import", "", 1, worlds.START)
+
+
+def figures(data: pathlib.Path) -> list[dict[str, Any]]:  # noqa: ARG001 - recorded logs are not needed
+    with tempfile.TemporaryDirectory() as folder:
+        running = weaviate.start(pathlib.Path(folder) / "weaviate")
+        try:
+            return asyncio.run(_measured(pathlib.Path(folder), running))
+        finally:
+            running.process.stop()
+
+
+async def _measured(folder: pathlib.Path, running: weaviate.Weaviate) -> list[dict[str, Any]]:
+    async with _home(folder / "few", running) as few:
+        names = await _filled(few, "few", 10)
+        ten = await _median(few, names, SEARCHES)
+        scopes = await _scopes(few)
+    async with _home(folder / "many", running) as many:
+        names = await _filled(many, "many", TENANTS)
+        lost = await _lost(many, names)
+        descriptors = _descriptors(running)
+        hot = await _median(many, names[-10:], SEARCHES, warm=True)
+        cold = await _median(many, names[: SEARCHES * 5 : 5], 1)
+    seen = f"{TENANTS:,} tenants, at most {HOT} hot, {descriptors} file descriptors"
+    return [
+        _figure("lost", f"objects lost of {TENANTS * EACH:,} ({seen})", lost, 0, "objects"),
+        _figure("hot", f"p50 in a hot tenant ({hot:.1f} ms) over that with ten", hot / ten, 1.2),
+        _figure("cold", f"p50 in a cold tenant; with ten {ten:.1f} ms", cold, ten + 10, "ms"),
+        _figure("scopes", f"{SCOPES} readable scopes over one, {ROWS:,} rows each", scopes, 1.5),
+    ]
+
+
+def _home(path: pathlib.Path, running: weaviate.Weaviate) -> Any:
+    store = stores.weaviate_store(running, _EMBEDDER.space, hot_places=HOT, hot_in_all=HOT)
+    return worlds.world(path, store=store, embedder=_EMBEDDER)
+
+
+async def _filled(staged: Staged, kind: str, count: int) -> list[str]:
+    """Tenants of this kind, each with statements of its own that everybody in it reads."""
+    names = [f"{kind}{number}" for number in range(count)]
+    for start in range(0, count, 20):
+        some = names[start : start + 20]
+        await asyncio.gather(*(_fill(staged, name, "global", EACH) for name in some))
+    await staged.jobs.finish()
+    staged.clock.advance(seconds=2 * settle.GRACE_S)
+    await settle.finish(staged.world)
+    return names
+
+
+async def _fill(staged: Staged, tenant: str, scope: str, count: int) -> None:
+    async with staged.world.ledger.writing() as unit:
+        await unit.policy.add_tenant(tenant, worlds.START)
+    texts = [f"In {tenant} {scope} gate number {number} is open" for number in range(count)]
+    vectors = await _EMBEDDER.embed(texts, "passage")
+    async with settle.changing(staged.world, tenant) as unit:
+        for text, vector in zip(texts, vectors, strict=True):
+            await commit.put(unit, _memory(tenant, scope, text), vector, _BY, "imported")
+
+
+def _memory(tenant: str, scope: str, text: str) -> Memory:
+    return Memory.model_validate(
+        {
+            "id": str(uuid4()), "revision": 1, "tenant": tenant, "scope": scope,
+            "audience": (scope,), "content": text, "type": "fact", "created_at": worlds.START,
+            "updated_at": worlds.START, "source": Source(kind="user", weight=1.0),
+            "embedding_model": _EMBEDDER.space.model,
+        }
+    )  # fmt: skip
+
+
+async def _median(
+    staged: Staged, tenants: Sequence[str], times: int, *, warm: bool = False
+) -> float:
+    """Milliseconds of a search through the door, over the tenants in turn."""
+    tokens = [await staged.ticket(agent="planner", user="alice", tenant=name) for name in tenants]
+    if warm:
+        for token in tokens:
+            await staged.ask(token, Search(query="which gate is open"))
+    taken: list[float] = []
+    for number in range(times):
+        for token in tokens:
+            begun = time.perf_counter()
+            found = await staged.ask(token, Search(query=f"is gate number {number} open"))
+            taken.append((time.perf_counter() - begun) * 1_000)
+            assert isinstance(found, Found)
+            assert not found.degraded
+    await staged.jobs.finish()
+    return statistics.median(taken)
+
+
+async def _lost(staged: Staged, tenants: Sequence[str]) -> int:
+    """Objects that the ledger counts and the server does not hold."""
+    lost = 0
+    store = staged.world.store
+    assert isinstance(store, WeaviateStore)
+    for tenant in tenants:
+        async with staged.world.ledger.reading() as unit:
+            place = await unit.intents.place(tenant) or ""
+        lost += EACH - len(await store.held(place))
+    return lost
+
+
+async def _scopes(staged: Staged) -> float:
+    """A search over as many readable rows in a hundred scopes as in one: the one over the other."""
+    await _fill(staged, "whole", "user:alice", ROWS)
+    for number in range(SCOPES):
+        await _fill(staged, "parted", f"agent:a{number}", ROWS // SCOPES)
+    staged.clock.advance(seconds=2 * settle.GRACE_S)
+    await settle.finish(staged.world)
+    async with staged.world.ledger.writing() as unit:
+        current = await unit.policy.current()
+        rules = [
+            Rule(
+                subject="agent:planner", tenant="parted", object=f"agent:a{number}", action="read",
+                effect="allow",
+            )
+            for number in range(SCOPES)
+        ]  # fmt: skip
+        await unit.policy.replace([*current.rules, *rules], current.memberships, worlds.START)
+    one: list[float] = []
+    hundred: list[float] = []
+    for _ in range(4):  # in turn, so that what else the machine does falls on both
+        one.append(await _median(staged, ["whole"], SEARCHES, warm=True))
+        hundred.append(await _median(staged, ["parted"], SEARCHES, warm=True))
+    return min(hundred) / min(one)
+
+
+def _descriptors(running: weaviate.Weaviate) -> int:
+    return len(list(pathlib.Path(f"/proc/{running.process.pid}/fd").iterdir()))
+
+
+def _figure(
+    name: str, what: str, value: float, bound: float, unit: str = "ratio"
+) -> dict[str, Any]:
+    return {
+        "id": f"weaviate.tenants.{name}", "what": what, "value": value, "bound": bound,
+        "holds": value <= bound, "unit": unit,
+    }  # fmt: skip
