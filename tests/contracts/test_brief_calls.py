@@ -5,7 +5,20 @@ import threading
 from pathlib import Path
 
 import pytest
-from sqlalchemy import bindparam, func, literal, select
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Float,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    bindparam,
+    func,
+    literal,
+    select,
+)
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError
 
@@ -148,3 +161,36 @@ async def test_an_error_of_a_ready_statement_is_the_one_of_any_other(
         async with ledger.reading() as unit:
             assert isinstance(unit, SqlUnit)
             assert await unit.work.brief(_VALUE.value, {"name": "one"}) is None
+
+
+@pytest.mark.parametrize("kind", BOTH)
+async def test_many_rows_are_kept_as_they_were_given(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    metadata = MetaData()
+    columns = (
+        Column("number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+        Column("word", Text), Column("large", BigInteger), Column("part", Float),
+        Column("raw", LargeBinary),
+    )  # fmt: skip
+    table = Table("many", metadata, *columns)
+    names = ("word", "large", "part", "raw")
+    rows = [
+        ('{"said": "a \\"b\\" \\\\ %s %b"}', 1, 0.5, b"\x00\xff"),
+        ("", 2**62, -0.0, b""),
+        ("NULL", -(2**40), 1e300, b'"'),
+        ("é中𝟗{},;\n", 0, 3.0, bytes(range(256))),
+        (None, None, None, None),
+    ]
+
+    def kept(connection: Connection, which: list[tuple[object, ...]]) -> None:
+        table.drop(connection, checkfirst=True)
+        table.create(connection)
+        dialect.insert_rows(connection, table, names, which)
+        found = connection.execute(select(table).order_by(table.c.number)).all()
+        assert [tuple(row)[1:] for row in found] == which
+
+    async with ledgers_of(request, kind).opened() as ledger, ledger.writing() as unit:
+        assert isinstance(unit, SqlUnit)
+        for which in (rows, rows[:1], rows[1:2], rows[-1:], rows[:1] * 3):
+            await unit.work.do(kept, list[tuple[object, ...]](which))

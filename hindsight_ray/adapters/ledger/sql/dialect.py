@@ -227,11 +227,14 @@ def _bulk_sql(table: Table, columns: tuple[str, ...], dialect: Any) -> str:
 
 
 def _bulk_of_arrays(table: Table, columns: tuple[str, ...], dialect: Any) -> str:
-    """One statement for any number of rows: a list for each column."""
+    """One statement for any number of rows: a list for each column.
+
+    In binary: as text, each quotation mark in a record would be marked one by one, in Python.
+    """
     quote = dialect.identifier_preparer.quote
     kinds = [table.c[name].type.compile(dialect=dialect).split(" COLLATE")[0] for name in columns]
     names = ", ".join(quote(name) for name in columns)
-    lists = ", ".join(f"%s::{kind}[]" for kind in kinds)
+    lists = ", ".join(f"%b::{kind}[]" for kind in kinds)
     return f"INSERT INTO {quote(table.name)} ({names}) SELECT * FROM unnest({lists})"  # noqa: S608
 
 
