@@ -23,9 +23,7 @@ from hindsight_ray.core.kinds import HAN_UNITS, UNITS, Value, may_begin_a_closed
 from hindsight_ray.core.words import listed
 
 _BOUNDS = listed("least most up over under above below than about around roughly almost nearly to")
-_COUNTING = listed(
-    "is are has have needs need takes take with every after only exactly costs lasts"
-)
+_COUNTING = listed("is are has have needs need takes take every after only exactly costs lasts")
 _STRUCTURE = BE | RELATIONS | listed("the a an we i when what where every each per do")
 _DATED = ("day", "time", "date", "month")
 _MEASURING = (

@@ -88,6 +88,7 @@ def test_a_form_that_only_suggests_one_value_leaves_it_to_a_person(new: str, kep
         ("The page with 3 images is slow", "The page with 5 images is slow"),
         ("The rule for 3 nodes works", "The rule for 5 nodes works"),
         ("The check every 30 days is slow", "The check every 60 days is slow"),
+        ("A card with $51 balance", "A card with $262 balance"),
         ("Its port is 80", "Its port is 81"),
         ("It waits 30 seconds", "It waits 60 seconds"),
         ("This host is up", "This host is down"),
