@@ -73,6 +73,11 @@ def test_every_command_shows_its_help_with_the_shared_options(cli: Cli, command:
         ("forget", "not-a-uuid", *ALICE),
         ("run", "show", "not-a-uuid", *ALICE),
         ("ticket", "--tenant", "acme"),
+        ("ticket", "--tenant", "acme", "--user", "alice", "--hours", "1e9"),
+        ("ticket", "--tenant", "acme", "--user", "alice", "--scope", "everywhere"),
+        ("write", "x", *ALICE, "--command-id", ""),
+        ("run", "list", *ALICE, "--before", "x"),
+        ("share", "user:alice", "--to", "bob", *ALICE),
         ("import", "absent.json", "--format", "openai-messages", "--tenant", "acme"),
         ("import", __file__, "--format", "csv", "--tenant", "acme"),
         ("policy", "check", "absent.csv"),
@@ -110,6 +115,37 @@ def test_a_refusal_is_one_line_on_standard_error_and_exit_code_one(
         assert told["message"].startswith("`write` on `user:bob` is not allowed")
     else:
         assert said.err.startswith("error: `write` on `user:bob` is not allowed")
+
+
+@pytest.mark.covers("cli.errors")
+@pytest.mark.parametrize(
+    ("line", "option"),
+    [
+        (("write", "x", *ALICE, "--expires", "2001-01-01"), "--expires"),
+        (("share", "user:alice", "--to", "user:bob", "--until", "2001-01-01", *ALICE), "--until"),
+        (("why", "read", "everything", "--tenant", "acme"), "OBJECT"),
+        (("write", "x", *ALICE, "--tag", ""), "--tag"),
+        (("get", "x", *ALICE), "ID"),
+        (("erase", "a b", "--tenant", "acme"), "USER"),
+    ],
+)
+def test_what_is_wrong_is_named_as_it_was_typed(
+    cli: Cli, line: tuple[str, ...], option: str
+) -> None:
+    cli("ticket", *ALICE)
+    said = cli(*line)
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith(f"error: `{option}`")
+
+
+@pytest.mark.covers("cli.errors")
+def test_a_place_that_cannot_be_written_is_no_fault_of_ours(cli: Cli) -> None:
+    cli("ticket", *ALICE)
+    for line in (("backup", "/proc/copy"), ("export", "knowledge", "-o", "/proc/x", *ALICE)):
+        said = cli(*line)
+        assert (said.code, said.out) == (1, "")
+        assert said.err.startswith("error: /proc/")
+        assert "fault of ours" not in said.err
 
 
 @pytest.mark.covers("cli.errors")

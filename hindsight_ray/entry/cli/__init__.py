@@ -111,6 +111,9 @@ def run(arguments: Sequence[str]) -> int:
         return said("Interrupted", "interrupted", INTERRUPTED)
     except BrokenPipeError:
         return REFUSED
+    except OSError as fault:
+        where = "" if fault.filename is None else f"{fault.filename}: "
+        return said("StorageFailed", f"{where}{fault.strerror or fault}", REFUSED)
     except Exception as fault:  # the outermost place: a fault is one line too
         if os.environ.get(_DEBUG):
             raise

@@ -71,7 +71,7 @@ async def ask(asked: Asked, kind: type[c.Command], fields: Mapping[str, object])
     asked.check_caller()
     async with opened(asked) as hindsight:
         memory = await caller_memory(hindsight, asked)
-        return await memory.ask(command)
+        return await _asked(memory, command)
 
 
 async def ask_as_operator(asked: Asked, kind: type[c.Command], fields: Mapping[str, object]) -> Any:
@@ -80,9 +80,17 @@ async def ask_as_operator(asked: Asked, kind: type[c.Command], fields: Mapping[s
     asked.check_caller()
     async with opened(asked) as hindsight:
         if asked.ticket is not None:
-            return await hindsight.as_caller(asked.ticket).ask(command)
+            return await _asked(hindsight.as_caller(asked.ticket), command)
         await check_tenant(hindsight, asked)
-        return await hindsight.operator(asked.tenant_named()).ask(command)
+        return await _asked(hindsight.operator(asked.tenant_named()), command)
+
+
+async def _asked(memory: Memory, command: c.Command) -> Any:
+    """The answer; what the memory refuses of the input is said in words of the command line."""
+    try:
+        return await memory.ask(command)
+    except InvalidInput as error:
+        raise _as_said(type(command), error) from None
 
 
 V = TypeVar("V", bound=Value)

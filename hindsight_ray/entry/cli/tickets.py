@@ -40,7 +40,9 @@ def add_to(app: typer.Typer) -> None:
 async def ticket(
     asked: Asked,
     *,
-    hours: Annotated[float, typer.Option(help="How long it is good.", min=0.001)] = _HOURS_DEFAULT,
+    hours: Annotated[
+        float, typer.Option(help="How long it is good.", min=0.001, max=8_784)
+    ] = _HOURS_DEFAULT,
     scope: Annotated[list[str] | None, typer.Option(help="Narrows; may be repeated.")] = None,
     action: Annotated[list[str] | None, typer.Option(help="Narrows; may be repeated.")] = None,
     revoke: Annotated[
