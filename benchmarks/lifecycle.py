@@ -25,6 +25,7 @@ from benchmarks._bare_writes import bare_commits, copied, written_rows
 from benchmarks._frames import HELD_OUT, PLAIN, Vocabulary
 from benchmarks._lived import Counting, Lived, lived
 from benchmarks._mistaken import mistaken
+from benchmarks._real_pairs import Pairs, real_pairs
 from benchmarks._reimport import embedded_twice
 from benchmarks._year import sayings
 from benchmarks.embedded import fill
@@ -58,6 +59,7 @@ def figures(data: pathlib.Path) -> list[dict[str, Any]]:
     held_out, _ = _year(static(), _HELD_OUT_WRITES, _HELD_OUT_WRITES // 250, HELD_OUT)
     found += _told_held_out("lifecycle.held_out", held_out)
     found += _told_held_out("lifecycle.judged", _judged_year(_JUDGED_WRITES))
+    found += _told_real(real_pairs(data))
     found += asyncio.run(_costs())
     found += asyncio.run(embedded_twice(data))
     return found
@@ -171,6 +173,24 @@ def _told_held_out(name: str, seen: Lived) -> list[dict[str, Any]]:
         _at_most(
             f"{name}.pending", f"answers `pending`, of {seen.writes:,} writes",
             seen.pending / seen.writes, 0.2,
+        ),
+    ]  # fmt: skip
+
+
+def _told_real(pairs: Pairs) -> list[dict[str, Any]]:
+    """What the rule makes of sentences that were really said, with examples to be read."""
+    if not pairs.sentences:
+        return []
+    shown = "; ".join(f"{one!r} and {other!r}" for one, other in pairs.certain[:3])
+    of = f"pairs of {pairs.sentences:,} sentences of real logs"
+    return [
+        _at_most(
+            "lifecycle.real_pairs", f"{of} that are said to exclude each other, such as {shown}",
+            len(pairs.certain), pairs.sentences // 1_000, unit="count",
+        ),
+        _at_most(
+            "lifecycle.real_asked", f"{of} about which a person would be asked",
+            len(pairs.suggested), pairs.sentences // 1_000, unit="count",
         ),
     ]  # fmt: skip
 
