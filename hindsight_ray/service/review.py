@@ -247,7 +247,11 @@ async def _told(
         ids = list(dict.fromkeys([*outturn.stored, *outturn.found]))
         current = await unit.memories.current(caller.tenant, ids)
         knows = _may_know(admitted, job)
-        growth = await offering.showing(unit, admitted, *_readers(job)) if knows else None
+        growth = (
+            await offering.showing(unit, admitted, *_readers(job), untrusted=_outside(job))
+            if knows
+            else None
+        )
     await offering.grow(world, admitted, [growth])
     readable = [name for name in ids if name in current and shows(admitted, current[name])]
     if job.asked_before:
@@ -282,6 +286,11 @@ async def _told(
 def _may_know(admitted: Admitted, job: Job) -> bool:
     """Whether the caller may read all that a claim or a reason may tell of."""
     return admitted.may_read(*_readers(job))
+
+
+def _outside(job: Job) -> bool:
+    """Whether what is told of the run may be text from outside."""
+    return not job.run.trusted or any(one.untrusted for one in job.offered.values())
 
 
 def _readers(job: Job) -> tuple[frozenset[str], frozenset[str]]:

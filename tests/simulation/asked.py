@@ -611,9 +611,10 @@ class Asked:
         if not self.model.may(self.who, "review", run.scope):
             return _no("NotFound")
         model = self.model
+        names = {agent or user or "" for agent, user in run.members} | set(run.said_by)
         shown = [
             model.offered[command.run_id, one]
-            for one in set(run.said_by)
+            for one in names
             if (command.run_id, one) in model.offered
         ]
         audience = run.audience.union(*(one.audience for one in shown))
@@ -621,6 +622,7 @@ class Asked:
         knows = model.reads(self.who, audience, labels)
         self._runs = model.open_runs(self.who) if knows else []
         self._readers = (set(audience), labels)
+        self._outside = not run.trusted or any(one.untrusted for one in shown)
         return ("ok", None), None
 
     def episode(self, name: str) -> Kept | None:
