@@ -48,7 +48,7 @@ _RUN_LENGTH = 16
 _SECRET_HINT = re.compile(
     rf"(?i:{'|'.join(_WORDS)})|[A-Za-z0-9_-]{{{_RUN_LENGTH}}}|密码|口令|密钥|パスワード"
 )
-_DIGITS_MIN, _ACCOUNT_DIGITS_MIN = 7, 2
+_DIGITS_MIN = 7
 _ACCOUNT_HINT = re.compile(r"[A-Z]{2}\d{2} ?[A-Z0-9]{4}")
 _PERSONAL_HINT = re.compile(rf"@|\d(?:\D{{0,3}}\d){{6}}|{_ACCOUNT_HINT.pattern}")
 
@@ -57,7 +57,11 @@ _ASCII_WORDS = tuple(word.encode() for word in _WORDS)
 _OF_RUNS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 _RUNS = bytes(ord("x") if code in _OF_RUNS else ord(" ") for code in range(256))
 _RUN = b"x" * _RUN_LENGTH
-_NO_DIGITS = bytes(set(range(256)) - set(b"0123456789"))
+_KINDS = bytes(
+    ord("9") if chr(code) in "0123456789" else ord("A") if 65 <= code <= 90 else ord(" ")
+    for code in range(256)
+)
+_APART = b" " * 4  # digits with more than three characters between them are of two numbers
 
 
 def redacted(text: str, privacy: Privacy = SECRETS_ALONE) -> tuple[str, int]:
@@ -108,10 +112,15 @@ def _may_hold_secrets(text: str) -> bool:
 def _may_hold_personal(text: str) -> bool:
     if not text.isascii():
         return _PERSONAL_HINT.search(text) is not None
-    digits = len(text.encode().translate(None, _NO_DIGITS))
-    if digits >= _DIGITS_MIN:
-        return _PERSONAL_HINT.search(text) is not None
-    return "@" in text or (digits >= _ACCOUNT_DIGITS_MIN and _ACCOUNT_HINT.search(text) is not None)
+    if "@" in text:
+        return True
+    kinds = text.encode().translate(_KINDS)
+    if b"AA99" in kinds and _ACCOUNT_HINT.search(text) is not None:
+        return True
+    if kinds.count(b"9") < _DIGITS_MIN:
+        return False
+    chains = kinds.replace(b"A", b" ").split(_APART)
+    return any(chain.count(b"9") >= _DIGITS_MIN for chain in chains)
 
 
 def _without_personal(text: str) -> tuple[str, int]:
