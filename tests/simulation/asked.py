@@ -234,6 +234,9 @@ class Asked:
             project=command.project,
             users=self._own_word(),
         )
+        known = (who.tenant, who.owner, command.command_id) in self.receipts
+        if not known and new.expires is not None and new.expires <= model.now:
+            return _no("InvalidInput")  # sent for the first time, or again, after its time
         return self._kept("write", command.command_id, new, told_reader=True)
 
     def _promote(self, command: c.Promote, write: bool) -> Plan:
