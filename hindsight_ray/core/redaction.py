@@ -52,8 +52,7 @@ _DIGITS_MIN = 7
 _ACCOUNT_HINT = re.compile(r"[A-Z]{2}\d{2} ?[A-Z0-9]{4}")
 _PERSONAL_HINT = re.compile(rf"@|\d(?:\D{{0,3}}\d){{6}}|{_ACCOUNT_HINT.pattern}")
 
-# The same hints over ASCII, a text of which is bytes: some searches for a constant.
-_ASCII_WORDS = tuple(word.encode() for word in _WORDS)
+# The same hints over ASCII: searches for constants, after kinds of characters have been made one.
 _OF_RUNS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 _RUNS = bytes(ord("x") if code in _OF_RUNS else ord(" ") for code in range(256))
 _RUN = b"x" * _RUN_LENGTH
@@ -101,12 +100,11 @@ def spotless(texts: Iterable[str], privacy: Privacy) -> bool:
 def _may_hold_secrets(text: str) -> bool:
     if not text.isascii():  # where letters of other alphabets count as these in another case
         return _SECRET_HINT.search(text) is not None
-    plain = text.encode()
-    lower = plain.lower()
-    for word in _ASCII_WORDS:
+    lower = text.lower()
+    for word in _WORDS:
         if word in lower:
             return True
-    return _RUN in plain.translate(_RUNS)
+    return _RUN in text.encode().translate(_RUNS)
 
 
 def _may_hold_personal(text: str) -> bool:
