@@ -171,6 +171,11 @@ REQUIREMENTS: dict[str, Requirement] = {
         " where the form only suggests it, the new one waits for a person",
         _CLAIMS,
     ),
+    "people.claims": _R(
+        "whoever decides what waits is shown which other values it contradicts, with a topic or"
+        " without, and accepting it outdates them",
+        _PEOPLE,
+    ),
     "write.unrelated": _R("facts about other things never retire each other", _CLAIMS),
     "write.conflict": _R("another value for a topic supersedes or waits for a person", _WORK),
     "write.judged": _R("a judge is believed where it can be checked, and blocks nobody", _WORK),

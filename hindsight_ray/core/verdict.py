@@ -31,7 +31,7 @@ from hindsight_ray.domain.rows import EmbeddingSpace
 from hindsight_ray.domain.text import TAGS_MAX
 
 _JUDGED = 5  # the nearest, whose words are compared and that a judge may be asked about
-_CLAIMING = ("fact", "preference")
+CLAIMING = ("fact", "preference")  # types of which a thing may be said to have one value
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +184,12 @@ def _judged_contrary(
 
 def says_the_same(draft: Draft, content: str, kept: Memory) -> bool:
     """Whether another form gives the same thing the same value."""
-    return draft.type in _CLAIMING and same_claim(content, kept.content)
+    return draft.type in CLAIMING and same_claim(content, kept.content)
 
 
 def _clash(draft: Draft, content: str, kept: Memory) -> Clash | None:
     """What the form of two statements says; where both name the topic, that decides instead."""
-    if draft.type not in _CLAIMING or (draft.topic is not None and draft.topic == kept.topic):
+    if draft.type not in CLAIMING or (draft.topic is not None and draft.topic == kept.topic):
         return None
     if kept.status != "active" or not equal_readers(draft, kept):
         return None

@@ -5,7 +5,6 @@ audience accepts, rejects or corrects them. Accepting says which of two contradi
 """
 
 from dataclasses import replace
-from datetime import datetime
 
 from hindsight_ray.core.admission import split
 from hindsight_ray.core.cleaning import no_refused
@@ -16,13 +15,13 @@ from hindsight_ray.domain.commands import DecidePending, ListPending
 from hindsight_ray.domain.memory import SOURCE_WEIGHTS, Memory, Status
 from hindsight_ray.domain.privacy import Privacy
 from hindsight_ray.domain.receipt import Receipt, WriteResult
-from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.domain.upkeep import Waiting
 from hindsight_ray.errors import InvalidInput, RevisionConflict
 from hindsight_ray.ports import Unit
 from hindsight_ray.service import commit, offered, once
 from hindsight_ray.service.admit import Admitted, absent, admit, row_filter
 from hindsight_ray.service.commit import Author
+from hindsight_ray.service.contrary import contradicting
 from hindsight_ray.service.offered import inherited
 from hindsight_ray.service.privacy import known_privacy
 from hindsight_ray.service.seen import last_known, presentable, visible
@@ -70,9 +69,7 @@ def _reviews(admitted: Admitted, memory: Memory) -> bool:
 async def _waiting(unit: Unit, admitted: Admitted, memory: Memory) -> Waiting:
     notes = await unit.memories.history(memory.tenant, memory.id)
     conflicts = [
-        kept
-        for kept in await _contradicting(unit, memory, admitted.now)
-        if _reviews(admitted, kept)
+        kept for kept in await contradicting(unit, memory, admitted.now) if _reviews(admitted, kept)
     ]
     shown = await presentable(unit, admitted, [memory, *conflicts])
     return Waiting(memory=shown[0], why=notes[-1].why, conflicts=tuple(shown[1:]))
@@ -81,10 +78,11 @@ async def _waiting(unit: Unit, admitted: Admitted, memory: Memory) -> Waiting:
 async def decide(world: World, caller: Caller, command: DecidePending) -> Receipt:
     """Accept, reject or edit what waits. Needs `review` on its scope.
 
-    Accepting makes it `active` and notes who vouched (`source.reviewed_by`); other values of its
-    topic with the same readers become `outdated`, whether they were active or waited too. Rejecting
-    forgets it. An edit is an acceptance of the corrected text, whose author is the caller. Raises
-    `NotFound`, `AccessDenied`, `InvalidInput`, `RevisionConflict` for what waits no longer.
+    Accepting makes it `active` and notes who vouched (`source.reviewed_by`); what it is shown to
+    contradict becomes `outdated`, whether it was active or waited too: who finds that both hold
+    edits it to say so ("is also led by …"). Rejecting forgets it. An edit is an acceptance of the
+    corrected text, whose author is the caller. Raises `NotFound`, `AccessDenied`, `InvalidInput`,
+    `RevisionConflict` for what waits no longer.
     """
     content = _checked_content(command, known_privacy(world, caller.tenant))
     vector = None
@@ -186,32 +184,9 @@ async def _accepted(unit: Unit, admitted: Admitted, memory: Memory, content: str
     return Memory.model_validate(dict(memory) | changes | {"source": source})
 
 
-async def _contradicting(unit: Unit, memory: Memory, now: datetime) -> list[Memory]:
-    """Other values of its topic with the same readers and project, active or waiting."""
-    if memory.topic is None:
-        return []
-    rows = RowFilter(
-        tenant=memory.tenant,
-        now=now,
-        keys=None,
-        scopes=frozenset({memory.scope}),
-        types=frozenset({memory.type}),
-        statuses=frozenset({"active", "pending"}),
-    )
-    return [
-        kept
-        for kept in await unit.memories.on_topic(rows, memory.topic)
-        if kept.id != memory.id
-        and kept.project == memory.project
-        and set(kept.audience) == set(memory.audience)
-        and set(kept.labels) == set(memory.labels)
-        and (kept.whole is None or kept.whole != memory.whole)
-    ]
-
-
 async def _retire(unit: Unit, accepted: Memory, by: Author) -> int:
     """What the accepted value contradicts is outdated by it."""
-    others = await _contradicting(unit, accepted, by.now)
+    others = await contradicting(unit, accepted, by.now)
     for kept in others:
         changes = {
             "status": "outdated",

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from hindsight_ray.domain.caller import Caller
-from hindsight_ray.domain.commands import Get, Write
+from hindsight_ray.domain.commands import DecidePending, Get, ListPending, Write
 from hindsight_ray.domain.memory import Status
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.service import get as getting
+from hindsight_ray.service import pending
 from hindsight_ray.service.write import write
 from tests.worlds import Staged, world
 
@@ -90,6 +91,53 @@ async def test_what_nobody_is_sure_of_sets_nothing_aside(home: Staged) -> None:
     doubtful = await _wrote(home, planner, "The port of billing is 81", confidence=0.3)
     assert doubtful.result == "pending"
     assert await _status(home, planner, old) == "active"
+
+
+async def _decided(
+    home: Staged, caller: Caller, receipt: Receipt, decision: str, content: str | None = None
+) -> Receipt:
+    fields = {"command_id": f"c{next(_numbers)}", "memory_id": receipt.ids[0], "content": content}
+    command = DecidePending.model_validate({**fields, "decision": decision})
+    return await pending.decide(home.world, caller, command)
+
+
+@pytest.mark.covers("people.claims")
+async def test_whoever_decides_is_shown_the_other_value_and_accepting_outdates_it(
+    home: Staged,
+) -> None:
+    planner = await home.caller(agent="planner", lifetime_s=_LONG)
+    old = await _wrote(home, planner, "Billing is led by Chen")
+    await _wrote(home, planner, "The cart is led by Chen")
+    home.clock.advance(days=2)
+    new = await _wrote(home, planner, "Billing is led by Dana")
+    waits = await _wrote(home, planner, "Search is led by Hana", confidence=0.3)
+    listed = await pending.listed(home.world, planner, ListPending())
+    shown = {one.memory.id: [kept.id for kept in one.conflicts] for one in listed}
+    assert shown == {new.ids[0]: list(old.ids), waits.ids[0]: []}
+    assert (await _decided(home, planner, new, "accept")).result == "superseded"
+    assert await _status(home, planner, old) == "outdated"
+
+
+@pytest.mark.covers("people.claims")
+async def test_of_two_values_without_a_topic_that_both_wait_one_is_left(home: Staged) -> None:
+    alice = await home.caller(user="alice")
+    old = await _wrote(home, alice, "The port of billing is 80")
+    new = await _wrote(home, alice, "The port of billing is 81")
+    assert (await _decided(home, alice, old, "accept")).result == "superseded"
+    assert await _status(home, alice, old) == "active"
+    assert await _status(home, alice, new) == "outdated"
+
+
+@pytest.mark.covers("people.claims")
+async def test_an_edit_that_says_that_both_hold_outdates_nothing(home: Staged) -> None:
+    planner = await home.caller(agent="planner", lifetime_s=_LONG)
+    old = await _wrote(home, planner, "Billing is led by Chen")
+    home.clock.advance(days=2)
+    new = await _wrote(home, planner, "Billing is led by Dana")
+    done = await _decided(home, planner, new, "edit", "Billing is also led by Dana")
+    assert done.result == "stored"
+    assert await _status(home, planner, old) == "active"
+    assert await _status(home, planner, new) == "active"
 
 
 @pytest.mark.covers("write.unrelated")

@@ -1,0 +1,60 @@
+"""Which kept memories give the same thing another value than one that a person decides about?
+
+By its topic, or by the form of both statements (`core/claims.py`); those only that have the same
+readers, so that a decision touches nothing that its maker could not see.
+"""
+
+from collections import Counter
+from datetime import datetime
+
+from hindsight_ray.core.claims import clash
+from hindsight_ray.core.keywords import query_terms
+from hindsight_ray.core.verdict import CLAIMING
+from hindsight_ray.domain.memory import Memory
+from hindsight_ray.domain.rows import RowFilter
+from hindsight_ray.ports import Unit
+
+_LOOKED_AT_MAX = 50  # of those that share the most words
+
+
+async def contradicting(unit: Unit, memory: Memory, now: datetime) -> list[Memory]:
+    """Other values with the same readers and project, active or waiting."""
+    rows = RowFilter(
+        tenant=memory.tenant,
+        now=now,
+        keys=None,
+        scopes=frozenset({memory.scope}),
+        types=frozenset({memory.type}),
+        statuses=frozenset({"active", "pending"}),
+    )
+    found = await unit.memories.on_topic(rows, memory.topic) if memory.topic is not None else ()
+    others = {kept.id: kept for kept in found}
+    if memory.type in CLAIMING:
+        others |= await _by_form(unit, rows, memory)
+    return [kept for kept in others.values() if _may_be_touched(kept, memory)]
+
+
+async def _by_form(unit: Unit, rows: RowFilter, memory: Memory) -> dict[str, Memory]:
+    terms = query_terms(memory.content)
+    matches = await unit.memories.keyword_matches(rows, terms)
+    shared = Counter[int]()
+    for term in terms:
+        if term in matches.postings:
+            shared.update(matches.postings[term][0].tolist())
+    ids = [matches.ids[place] for place, _ in shared.most_common(_LOOKED_AT_MAX)]
+    current = await unit.memories.current(memory.tenant, ids)
+    return {
+        name: kept
+        for name, kept in current.items()
+        if (memory.topic is None or kept.topic is None) and clash(memory.content, kept.content)
+    }
+
+
+def _may_be_touched(kept: Memory, memory: Memory) -> bool:
+    return (
+        kept.id != memory.id
+        and kept.project == memory.project
+        and set(kept.audience) == set(memory.audience)
+        and set(kept.labels) == set(memory.labels)
+        and (kept.whole is None or kept.whole != memory.whole)
+    )
