@@ -105,6 +105,11 @@ def _vectors_sql(shape: filters.Shape, *, named: bool) -> Ready:
     )
 
 
+@functools.lru_cache(maxsize=8_192)  # those that no store has been told of come again and again
+def _ref(memory_id: str, revision: int) -> MemoryRef:
+    return MemoryRef(id=MemoryUuid(memory_id), revision=revision)
+
+
 def nearest_of(
     connection: Connection, row_filter: RowFilter, asked: Vector, ids: Sequence[str] | None
 ) -> list[Near]:
@@ -120,9 +125,9 @@ def nearest_of(
         return []
     matrix = np.frombuffer(b"".join(row[2] for row in rows), dtype=np.float32)
     exact = (matrix.reshape(len(rows), -1).astype(np.float64) * asked).sum(axis=1)
-    near = [  # made without being checked: the rows are our own
+    near = [
         Near(
-            ref=MemoryRef.model_construct(id=MemoryUuid(memory_id), revision=revision),
+            ref=_ref(memory_id, revision),
             similarity=min(1.0, max(-1.0, float(similarity))),
         )
         for (memory_id, revision, _), similarity in zip(rows, exact, strict=True)
