@@ -176,6 +176,9 @@ REQUIREMENTS: dict[str, Requirement] = {
         " without, and accepting it outdates them",
         _PEOPLE,
     ),
+    "life.restored": _R(
+        "what is restored where another value has been kept since waits for a person", _UPKEEP
+    ),
     "write.unrelated": _R("facts about other things never retire each other", _CLAIMS),
     "write.conflict": _R("another value for a topic supersedes or waits for a person", _WORK),
     "write.judged": _R("a judge is believed where it can be checked, and blocks nobody", _WORK),

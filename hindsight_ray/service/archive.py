@@ -14,6 +14,7 @@ from hindsight_ray.ports import Unit
 from hindsight_ray.service import commit, once
 from hindsight_ray.service import maintain as upkeep
 from hindsight_ray.service.admit import Admitted, admit
+from hindsight_ray.service.contrary import contradicting
 from hindsight_ray.service.seen import shows, visible
 from hindsight_ray.service.settle import changing
 from hindsight_ray.service.world import World
@@ -44,6 +45,8 @@ async def archive(world: World, caller: Caller, command: Archive) -> Receipt:
 async def restore(world: World, caller: Caller, command: Restore) -> Receipt:
     """Bring an archived memory back as what it was: what waited for a person then waits again.
 
+    So does one that another value has taken the place of: the two are never active together.
+
     Needs `review` on its scope, as seeing it does. An expired one comes back without its end.
     Raises `NotFound`, `AccessDenied`, `OverQuota`, `RevisionConflict` for what is not archived.
     """
@@ -60,19 +63,27 @@ async def restore(world: World, caller: Caller, command: Restore) -> Receipt:
         if held >= world.settings.memories_per_scope_max:
             raise OverQuota(f"`scope` {memory.scope!r} is full", scope=memory.scope)
         expired = memory.expires_at is not None and memory.expires_at <= admitted.now
+        status, why = await _before(unit, memory), "restored"
+        if status == "active" and await _contested(unit, memory, admitted):
+            status, why = "pending", "restored, and another value has been kept since"
         changes = {
-            "status": await _before(unit, memory),
+            "status": status,
             "expires_at": None if expired else memory.expires_at,
             "revision": memory.revision + 1,
             "updated_at": admitted.now,
         }
         by = commit.author(admitted, "Restore", "review", memory.scope)
-        await commit.put(unit, memory.model_copy(update=changes), None, by, "restored")
+        await commit.put(unit, memory.model_copy(update=changes), None, by, why)
         # It has just been wanted: so it is not cold again at the next look.
         await unit.stats.verify(memory.tenant, [memory.id], admitted.now)
         receipt = _receipt(command.command_id, "restored", memory, admitted)
         await once.keep(unit, caller, command.command_id, command, receipt)
     return receipt
+
+
+async def _contested(unit: Unit, memory: Memory, admitted: Admitted) -> bool:
+    others = await contradicting(unit, memory, admitted.now)
+    return any(kept.status == "active" for kept in others)
 
 
 async def tiers(world: World, caller: Caller, command: ReadTiers) -> tuple[Tier, ...]:

@@ -7,11 +7,18 @@ from pathlib import Path
 import pytest
 
 from hindsight_ray.domain.caller import Caller
-from hindsight_ray.domain.commands import DecidePending, Get, ListPending, Write
+from hindsight_ray.domain.commands import (
+    Archive,
+    DecidePending,
+    Get,
+    ListPending,
+    Restore,
+    Write,
+)
 from hindsight_ray.domain.memory import Status
 from hindsight_ray.domain.receipt import Receipt
+from hindsight_ray.service import archive, pending
 from hindsight_ray.service import get as getting
-from hindsight_ray.service import pending
 from hindsight_ray.service.write import write
 from tests.worlds import Staged, world
 
@@ -138,6 +145,23 @@ async def test_an_edit_that_says_that_both_hold_outdates_nothing(home: Staged) -
     assert done.result == "stored"
     assert await _status(home, planner, old) == "active"
     assert await _status(home, planner, new) == "active"
+
+
+@pytest.mark.covers("life.restored")
+@pytest.mark.parametrize("topic", [None, "billing_owner"])
+async def test_what_is_restored_beside_another_value_waits(home: Staged, topic: str | None) -> None:
+    operator = await home.caller(agent="operator", lifetime_s=_LONG)
+    said = {"topic": topic, "scope": "global"}
+    old = await _wrote(home, operator, "The owner of billing is Chen", **said)
+    put_away = Archive.model_validate({"command_id": "a", "memory_id": old.ids[0]})
+    await archive.archive(home.world, operator, put_away)
+    home.clock.advance(days=2)
+    new = await _wrote(home, operator, "The owner of billing is Dana", **said)
+    assert new.result == "stored"
+    brought = Restore.model_validate({"command_id": "r", "memory_id": old.ids[0]})
+    await archive.restore(home.world, operator, brought)
+    assert await _status(home, operator, old) == "pending"
+    assert await _status(home, operator, new) == "active"
 
 
 @pytest.mark.covers("write.unrelated")
