@@ -20,6 +20,7 @@ from hindsight_ray.adapters.stores.weaviate.store import WeaviateStore
 from hindsight_ray.domain.access import Rule
 from hindsight_ray.domain.answer import Found
 from hindsight_ray.domain.commands import Search
+from hindsight_ray.domain.ids import AgentName
 from hindsight_ray.domain.memory import Memory, Source
 from hindsight_ray.service import commit, settle
 from hindsight_ray.service.commit import Author
@@ -32,7 +33,7 @@ HOT = 200
 EACH = 5  # memories of a tenant
 SEARCHES = 60
 SCOPES = 100
-ROWS = 2_000  # readable ones, in one scope or in a hundred
+ROWS = 1_000  # readable ones, in one scope or in a hundred
 _EMBEDDER = HashedEmbedder()
 _BY = Author("agent:operator", "Import", "", 1, worlds.START)
 
@@ -98,10 +99,16 @@ def _memory(tenant: str, scope: str, text: str) -> Memory:
         {
             "id": str(uuid4()), "revision": 1, "tenant": tenant, "scope": scope,
             "audience": (scope,), "content": text, "type": "fact", "created_at": worlds.START,
-            "updated_at": worlds.START, "source": Source(kind="user", weight=1.0),
+            "updated_at": worlds.START, "source": _source(scope),
             "embedding_model": _EMBEDDER.space.model,
         }
     )  # fmt: skip
+
+
+def _source(scope: str) -> Source:
+    """Every scope has an author of its own: of one author's text a reader is shown but little."""
+    agent = AgentName(scope.partition(":")[2] or "importer")
+    return Source(kind="agent", weight=1.0, agent=agent)
 
 
 async def _median(
