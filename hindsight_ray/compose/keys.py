@@ -30,11 +30,13 @@ async def _noted(home: Path, verb: str, kid: str) -> AsyncGenerator[None]:
     """An entry of the deployment's own audit: undone with the change, and not done without it."""
     ledger = await ledger_of(home, settings_of(home, {}))
     try:
+        now = SystemClock().now()
         async with ledger.writing() as unit:
+            await unit.policy.add_tenant(DEPLOYMENT, now)  # so that it can be asked for
             await unit.audit.append(
                 AuditEntry(
                     tenant=DEPLOYMENT,
-                    at=SystemClock().now(),
+                    at=now,
                     principal=f"agent:{OPERATOR}",
                     verb=verb,
                     object=f"key:{kid}",

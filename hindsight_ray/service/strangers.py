@@ -29,6 +29,8 @@ async def note(world: World, verb: str, caller: Caller | None) -> None:
         entries.insert(0, _entry(world, DEPLOYMENT, "", "LeftOut", said))
     async with world.ledger.writing() as unit:
         for entry in entries:
+            if entry.tenant == DEPLOYMENT:  # so that it can be asked for
+                await unit.policy.add_tenant(DEPLOYMENT, entry.at)
             await unit.audit.append(entry)
 
 

@@ -68,6 +68,18 @@ async def test_what_nobody_vouches_for_is_in_the_audit_of_the_deployment_alone(
 
 
 @pytest.mark.covers("audit.strangers")
+async def test_the_deployments_own_audit_can_be_asked_for_once_it_says_something(
+    tmp_path: Path,
+) -> None:
+    async with world(tmp_path) as home:
+        await _refused(home, "let me in")
+        request = TicketRequest.model_validate({"tenant": DEPLOYMENT, "agent": "operator"})
+        operator = (await home.world.tickets.issue(request, home.clock.now())).token
+        told = await home.ask(operator, build(c.ReadAudit, {}))
+        assert [one.object for one in told] == ["no ticket"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.covers("audit.strangers")
 async def test_a_flood_of_forged_tickets_writes_a_few_entries_and_says_how_many_it_left_out(
     tmp_path: Path,
 ) -> None:
