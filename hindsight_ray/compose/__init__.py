@@ -65,9 +65,14 @@ async def up(home: str | Path, **settings: object) -> "Deployed":
     return await _on_ray().up(_path(home), settings)
 
 
-async def status(address: str | None = None, home: str | Path | None = None) -> "Deployed | None":
-    """The deployment with its actors' process ids, or None if there is none. Starts nothing."""
-    return await _on_ray().status(address, _path(home))
+async def status(
+    address: str | None = None, home: str | Path | None = None, *, starting: bool = False
+) -> "Deployed | None":
+    """The deployment with its actors' process ids, or None if there is none. Starts nothing.
+
+    Actors that do not answer within seconds are told as such; while `starting`, they are given 90 s.
+    """
+    return await _on_ray().status(address, _path(home), starting=starting)
 
 
 async def scale(

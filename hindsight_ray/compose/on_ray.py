@@ -54,6 +54,7 @@ from hindsight_ray.service.erase import erase_again
 from hindsight_ray.service.world import Opened
 from hindsight_ray.settings import build_settings
 
+_ANSWER_WAIT_S = 10.0
 _CREW_WAIT_S = 90.0  # how long `up` waits for an actor before it reports it as not there
 
 
@@ -86,10 +87,14 @@ async def up(home: Path | None, given: Mapping[str, object]) -> Deployed:
             raise
 
 
-async def status(address: str | None, home: Path | None) -> Deployed | None:
+async def status(
+    address: str | None, home: Path | None, *, starting: bool = False
+) -> Deployed | None:
     """The deployment with its actors' process ids, or None if there is none. Starts nothing."""
     where = address or deployment_address(home or home_default())
-    return None if where is None else await _watched(where)
+    if where is None:
+        return None
+    return await _watched(where, wait_s=_CREW_WAIT_S if starting else _ANSWER_WAIT_S)
 
 
 async def scale(
@@ -130,7 +135,7 @@ async def down(address: str | None, home: Path | None) -> bool:
     return True
 
 
-async def _watched(address: str, *, wait_s: float = 10.0) -> Deployed:
+async def _watched(address: str, *, wait_s: float = _ANSWER_WAIT_S) -> Deployed:
     cluster.attach(address)
     found = await deployment.watch(wait_s=wait_s)
     if found is None:

@@ -70,7 +70,7 @@ async def up(
         deployed = await compose.up(asked.folder, **settings)
     else:
         async with compose.connect(asked.address, asked.folder, **settings):
-            deployed = await compose.status(asked.address)
+            deployed = await compose.status(asked.address, starting=True)
     if deployed is None:
         raise Unavailable("`deployment` ended while it was starting; see `ray.log` in the home")
     _show(asked, _document(deployed))
