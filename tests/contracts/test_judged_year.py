@@ -14,10 +14,10 @@ from hindsight_ray.adapters.models.hashed import HashedEmbedder
 async def test_a_judge_finds_what_rules_cannot_and_its_errors_stay_few(tmp_path: Path) -> None:
     with mistaken(0.05) as judge:
         seen = await lived(
-            tmp_path / "home", HashedEmbedder(), writes=300, agents=2, spoken=HELD_OUT, judge=judge
+            tmp_path / "home", HashedEmbedder(), writes=200, agents=2, spoken=HELD_OUT, judge=judge
         )
         assert judge.erred > 0
-    assert seen.contradicted["plain"] > 5
+    assert seen.contradicted["plain"] > 3
     assert seen.both_active["plain"] <= 0.2 * seen.contradicted["plain"]
     assert seen.retired + seen.wrong_merges <= 0.01 * seen.writes
     assert seen.asked_in_vain == 0
