@@ -28,11 +28,15 @@ def store(settings: Settings, space: EmbeddingSpace, *, among: int = 1) -> Weavi
     return WeaviateStore(server, space, hot_places=max(1, allowed // among), hot_in_all=allowed)
 
 
-async def missed(settings: Settings, space: EmbeddingSpace) -> tuple[int, int]:
-    """(objects not found right after their put, objects put), in a place of the probe's own."""
+async def missed(settings: Settings, space: EmbeddingSpace) -> tuple[int, int, int]:
+    """(objects not found by vector right after their put, by words, objects put).
+
+    In a place and a collection of the probe's own.
+    """
     probed = store(settings, space)
     try:
         await probed.check()
-        return await probe.missed(probed, space.dimension), probe.PROBES
+        by_vector = await probe.missed(probed, space.dimension)
+        return by_vector, await probe.misranked(probed), probe.PROBES
     finally:
         await probed.close()

@@ -131,13 +131,18 @@ async def _store(settings: Settings) -> Sequence[Finding]:
         return ()
     weaviate = importlib.import_module("hindsight_ray.compose.weaviate")
     try:
-        missed, put = await weaviate.missed(settings, embedder_of(settings).space)
+        missed, misranked, put = await weaviate.missed(settings, embedder_of(settings).space)
     except HindsightError as error:
         step = 'start it, or open the home with `store="embedded"`: the ledger has every vector'
         return (Finding("memory store", "fault", error.message, step),)
     seen = (
         f"Weaviate at {settings.weaviate_url} finds what it acknowledged, {put - missed} of {put}"
     )
+    if misranked:
+        seen += (
+            f"; by words {put - misranked} of {put} until it has flushed them, which is nothing to"
+            " this memory: its postings are the ledger's (`USE_INVERTED_SEARCHABLE=false` mends it)"
+        )
     if missed:
         step = "start the server with `ASYNC_INDEXING=false`"
         return (Finding("memory store", "fault", seen, step),)

@@ -177,6 +177,10 @@ class WeaviateStore:
         self._hot.forget(place)
         self._known.discard(place)
 
+    async def collections(self) -> Any:
+        """The server's collections, for what is to be known of it beside our own."""
+        return (await self._connected()).client.collections
+
     async def close(self) -> None:
         if self._letting_go:
             await asyncio.wait(self._letting_go)
