@@ -15,7 +15,9 @@ from hindsight_ray.adapters.ledger.sql import SqlLedger
 from hindsight_ray.adapters.ledger.sql.audit import Chains
 from hindsight_ray.adapters.policy.audit_key import AuditKey
 from hindsight_ray.core.audit_chain import BEGINNING, ChainCheck, entry_hash
+from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.audit import AuditReport, Chained, Head, Seal
+from hindsight_ray.domain.base import build
 from hindsight_ray.domain.commands import (
     Command,
     Get,
@@ -172,6 +174,40 @@ async def test_a_seal_of_another_hand_is_forged(home: Staged) -> None:
     ):
         report = await _verified(home, operator, wrong)
         assert [one.fault for one in report.faults] == ["forged"]
+
+
+BY_ID: dict[type[Command], dict[str, object]] = {
+    c.Get: {}, c.History: {}, c.Explain: {}, c.Update: {"importance": 0.1}, c.Forget: {},
+    c.Promote: {"scope": "global"}, c.Archive: {}, c.Restore: {}, c.JudgeSample: {"verdict": "bad"},
+    c.DecidePending: {"decision": "accept"},
+    c.JoinRun: {}, c.CloseRun: {}, c.ReadRun: {}, c.ReviewRun: {}, c.Attribute: {},
+    c.ReadForReplay: {}, c.ReadCredits: {}, c.AssertOutcome: {"value": 1.0}, c.GetWorking: {},
+}  # fmt: skip
+
+
+@pytest.mark.covers("audit.same")
+@pytest.mark.parametrize("kind", BY_ID, ids=lambda kind: kind.__name__)
+async def test_absent_and_forbidden_leave_the_same_entry_whatever_is_asked(
+    home: Staged, kind: type[Command]
+) -> None:
+    alice, curator = await home.ticket(user="alice"), await home.ticket(agent="curator")
+    bob = curator if kind is c.Promote else await home.ticket(user="bob")  # who may do it elsewhere
+    wrote = await home.ask(alice, Write(command_id="w", content="Alice hums", labels=("secret",)))
+    began = await home.ask(alice, build(c.StartRun, {"command_id": "r", "goal": "Hum"}))
+    if kind is c.Promote:
+        deny = "p, role:curator, *, label:secret, read, deny\n"
+        await home.ask(await home.operator(), LoadPolicy(text=await _policy_text() + deny))
+    of_run = "run_id" in kind.model_fields and "memory_id" not in kind.model_fields
+    forbidden = began.run_id if of_run else wrote.ids[0]  # type: ignore[attr-defined]
+    for number, name in enumerate((forbidden, str(uuid.uuid4()))):
+        fields = {"run_id" if of_run else "memory_id": name, **BY_ID[kind]}
+        if "command_id" in kind.model_fields:
+            fields["command_id"] = f"c{number}"
+        with pytest.raises(NotFound):
+            await home.ask(bob, build(kind, fields))
+    last, first = await home.ask(await home.operator(), ReadAudit(limit=2))  # type: ignore[misc]
+    assert first.object == forbidden
+    assert replace(last, object="") == replace(first, object="")
 
 
 @pytest.mark.covers("audit.same")
