@@ -200,7 +200,7 @@ async def test_a_revoked_operator_ticket_does_nothing_more(home: Staged) -> None
 async def test_revoking_a_ticket_needs_administer(home: Staged) -> None:
     planner = await home.caller(agent="planner")
     with pytest.raises(AccessDenied):
-        await revoke_ticket(home.world, planner, RevokeTicket(ticket_id="x"))
+        await revoke_ticket(home.world, planner, RevokeTicket(ticket_id="0" * 32))
 
 
 async def test_a_loaded_policy_is_in_force_when_the_call_returns(home: Staged) -> None:
