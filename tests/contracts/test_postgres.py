@@ -18,6 +18,7 @@ from tests.records import memory_of, name_of, put, rows, run_of
 from tests.servers.postgres import Postgres
 from tests.worlds import TENANT
 
+_ENCRYPTION = (b"\x04\xd2\x16\x2f", b"\x04\xd2\x16\x30")  # codes of TLS and GSSAPI requests
 _BOUND_S = 10.0  # within which a server that cannot be used is named
 
 
@@ -69,6 +70,52 @@ async def test_a_wrong_password_or_database_is_named(postgres_server: Postgres) 
     assert "password" in wrong.message
     assert "wrong-secret" not in wrong.message
     assert "nowhere" in (await _refusal(postgres_server.url("nowhere"))).message
+
+
+@asynccontextmanager
+async def _answering(*messages: bytes) -> AsyncGenerator[str]:
+    """The address of a server that takes no encryption and says this to whoever connects."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while (start := await reader.read(8))[4:8] in _ENCRYPTION:
+            writer.write(b"N")
+        if start:
+            await reader.read(int.from_bytes(start[:4], "big") - 8)
+            writer.writelines(messages)
+            await reader.read()
+        writer.close()
+
+    serving = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with serving:
+        port = serving.sockets[0].getsockname()[1]
+        yield f"postgresql://me:secret@127.0.0.1:{port}/mine"
+
+
+def _message(kind: bytes, content: bytes) -> bytes:
+    return kind + (len(content) + 4).to_bytes(4, "big") + content
+
+
+@pytest.mark.covers("postgres.away")
+async def test_a_server_that_is_starting_is_named_and_may_be_tried_again() -> None:
+    said = b"SFATAL\0VFATAL\0C57P03\0Mthe database system is starting up\0\0"
+    async with _answering(_message(b"E", said)) as dsn:
+        refusal = await _refusal(dsn)
+    assert "starting" in refusal.message
+    assert "try again in some seconds" in refusal.message
+    assert dsn.partition("@")[2] in refusal.message
+
+
+@pytest.mark.covers("postgres.away")
+async def test_a_server_that_is_too_old_is_refused_by_name() -> None:
+    told = {"server_version": "12.20", "server_encoding": "UTF8", "client_encoding": "UTF8"}
+    async with _answering(
+        _message(b"R", bytes(4)),
+        *(_message(b"S", f"{name}\0{value}\0".encode()) for name, value in told.items()),
+        _message(b"K", bytes(8)),
+        _message(b"Z", b"I"),
+    ) as dsn:
+        refusal = await _refusal(dsn)
+    assert "PostgreSQL 12; it needs 13 or newer" in refusal.message
 
 
 async def test_an_address_that_is_none_is_refused_without_being_repeated() -> None:
