@@ -34,10 +34,26 @@ def build(kind: type[V], fields: Mapping[str, Any]) -> V:
     try:
         return kind.model_validate(dict(fields))
     except ValidationError as error:
+        plain = _plain(fields)
+        if plain is not None:
+            return build(kind, plain)
         raise told(error) from None
     except InvalidInput as error:
         field = _refused(kind, fields)
         raise (error if field is None else named(error, field)) from None
+
+
+def _plain(fields: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The fields with Python's own numbers for numpy's; None where there are none of those.
+
+    Looked for only in what was refused: numbers are taken strictly, and simulations have numpy's.
+    """
+    found = {
+        name: value.item()
+        for name, value in fields.items()
+        if hasattr(value, "dtype") and getattr(value, "ndim", None) == 0
+    }
+    return {**fields, **found} if found else None
 
 
 def _refused(kind: type[Value], fields: Mapping[str, Any]) -> str | None:

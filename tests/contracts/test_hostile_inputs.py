@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hindsight_ray.client import Hindsight, Memory, RunRecorder
@@ -219,6 +220,20 @@ async def _carried(function: Callable[..., Any], given: dict[str, Any]) -> None:
         answer = answer.whoami()
     if inspect.isawaitable(answer) or hasattr(answer, "__await__"):
         await answer
+
+
+async def test_numbers_of_a_simulation_s_own_library_are_numbers(opened: Open) -> None:
+    opened.run.llm("Wait for the tide", tokens=np.int64(12), seed=np.int32(7))  # type: ignore[arg-type]
+    opened.run.outcome(np.float32(0.5), success=np.bool_(True))  # type: ignore[arg-type]
+    await opened.run.flush()
+    trajectory = await opened.memory.trajectory(opened.run)
+    assert trajectory.outcomes[0].value == 0.5
+    assert trajectory.events[-1].tokens == 12
+    assert (await opened.memory.search("tide", k=np.int64(3))).hits  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="`value`"):
+        opened.run.outcome(np.float32(3.0))  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="`value`"):
+        opened.run.outcome(np.array([0.5, 0.5]))  # type: ignore[arg-type]
 
 
 @pytest.mark.covers("inputs.hostile")
