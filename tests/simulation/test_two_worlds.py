@@ -13,9 +13,13 @@ from typing import Any, cast
 
 import pytest
 
+from hindsight_ray.adapters.models.hashed import HashedEmbedder
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.base import Value, build
 from hindsight_ray.errors import HindsightError
+from hindsight_ray.ports import MemoryStore
+from tests import stores
+from tests.servers.weaviate import Weaviate
 from tests.simulation.history import POLICY, STATUSES, in_memory
 from tests.simulation.parked import without_threads
 from tests.worlds import Staged, world
@@ -38,12 +42,12 @@ SCOPES: dict[Who, tuple[str, ...]] = {
 }
 
 
-async def _heard(seed: int, of_b: int) -> dict[Who, list[str]]:
+async def _heard(seed: int, of_b: int, store: MemoryStore | None = None) -> dict[Who, list[str]]:
     """All that A is answered in a history of this seed, beside this one of B's."""
     folder = in_memory()
     try:
         with without_threads():
-            async with world(folder, policy=POLICY) as home:
+            async with world(folder, policy=POLICY, store=store) as home:
                 return await _played(home, seed, of_b)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -148,3 +152,17 @@ async def test_a_write_only_caller_gets_the_same_receipts_whatever_others_wrote(
         receipts = [(await _heard(seed, other))[writer] for other in (0, 1)]
         assert receipts[0] == receipts[1]
         assert not any('"duplicate"' in one or '"merged"' in one for one in receipts[0])
+
+
+@pytest.mark.covers("G1.two_worlds")
+@pytest.mark.parametrize("seed", range(11, 13))
+async def test_it_is_so_where_another_server_has_the_vectors(
+    seed: int, weaviate_server: Weaviate
+) -> None:
+    """While fewer rows pass the filter than Weaviate begins to use its graph for."""
+    space = HashedEmbedder().space
+    alone, beside = [
+        await _heard(seed, other, stores.weaviate_store(weaviate_server, space)) for other in (0, 1)
+    ]
+    for who in A:
+        assert alone[who] == beside[who], f"seed {seed}, {who}"
