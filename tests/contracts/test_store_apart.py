@@ -4,7 +4,7 @@ import asyncio
 import json
 import socket
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -21,7 +21,7 @@ from hindsight_ray.adapters.stores.weaviate.store import WeaviateStore
 from hindsight_ray.domain.answer import Found
 from hindsight_ray.domain.commands import Forget, Search, Update, Write
 from hindsight_ray.domain.receipt import Receipt
-from hindsight_ray.domain.rows import EmbeddingSpace
+from hindsight_ray.domain.rows import EmbeddingSpace, Near, RowFilter
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import (
     HomeInvalid,
@@ -29,8 +29,8 @@ from hindsight_ray.errors import (
     Unavailable,
     Unfinished,
 )
-from hindsight_ray.ports import MemoryStore
-from hindsight_ray.service import settle
+from hindsight_ray.ports import MemoryStore, Unit, Vector
+from hindsight_ray.service import foreseen, settle
 from tests import stores, worlds
 from tests.servers.process import free_ports
 from tests.servers.weaviate import Weaviate
@@ -330,6 +330,35 @@ async def test_a_new_memory_that_is_never_taken_is_gone_and_says_why(
 # Tenants
 
 
+class _Asked(WrappedStore):
+    """Counts how often it is asked what is near."""
+
+    times = 0
+
+    async def nearest(
+        self, unit: Unit, row_filter: RowFilter, vector: Vector, *, limit: int
+    ) -> Sequence[Near]:
+        self.times += 1
+        return await super().nearest(unit, row_filter, vector, limit=limit)
+
+
+@pytest.mark.covers("store.few")
+@pytest.mark.parametrize(("few", "asked"), [(foreseen.FEW, 0), (1, 1)], ids=["few", "many"])
+async def test_a_statement_is_compared_with_few_rows_in_the_ledger_with_many_by_the_store(
+    tmp_path: Path, store: WeaviateStore, monkeypatch: pytest.MonkeyPatch, few: int, asked: int
+) -> None:
+    monkeypatch.setattr(foreseen, "FEW", few)
+    counting = _Asked(store)
+    async with worlds.world(tmp_path, store=counting) as staged:
+        token = await staged.ticket(agent="planner", user="alice")
+        first = await receipt(staged, token, written("a", "The database is in Dublin"))
+        await receipt(staged, token, written("b", "Bob prefers tea at noon"))
+        counting.times = 0
+        again = await receipt(staged, token, written("c", "The database is in Dublin"))
+        assert (again.result, again.ids) == ("duplicate", first.ids)
+        assert counting.times == asked
+
+
 @pytest.mark.covers("store.hot")
 async def test_a_bounded_number_of_tenants_is_hot_and_a_cold_one_wakes(
     tmp_path: Path, weaviate_server: Weaviate
@@ -573,7 +602,7 @@ class _AwayStore(WrappedStore):
     def __init__(self, inner: MemoryStore) -> None:
         super().__init__(inner)
 
-    async def check(self) -> None:
+    async def check(self, *, surely: bool = False) -> None:
         self._raise()
 
     async def nearest(self, *_args: Any, **_options: Any) -> Any:
