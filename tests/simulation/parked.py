@@ -288,8 +288,8 @@ class ParkedStore:
         await self._schedule.park()
         await self._schedule.through(self._inner.delete(gone))
 
-    async def check(self) -> None:
-        await self._schedule.through(self._inner.check())
+    async def check(self, *, surely: bool = False) -> None:
+        await self._schedule.through(self._inner.check(surely=surely))
 
     async def held(self, place: str) -> Any:
         return await self._schedule.through(self._inner.held(place))
