@@ -1,5 +1,6 @@
 """Who sees what, what a policy would change, which of its rules do nothing or too much."""
 
+import io
 from collections.abc import AsyncGenerator
 from datetime import timedelta
 from pathlib import Path
@@ -7,8 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 from hindsight_ray.adapters.policy.profiles import shipped_text
+from hindsight_ray.core import policy_diff
 from hindsight_ray.core.access import PolicyIndex, compile_access
 from hindsight_ray.core.policy_diff import Difference, difference
 from hindsight_ray.core.policy_lint import lint
@@ -27,6 +30,7 @@ from hindsight_ray.domain.commands import (
     WhyAnswer,
     Write,
 )
+from hindsight_ray.entry.cli import show_access
 from hindsight_ray.errors import AccessDenied
 from tests.properties.test_access import SCOPES, _callers, _policies
 from tests.worlds import START, Staged, world
@@ -132,6 +136,25 @@ def test_a_difference_lists_who_gains_and_who_loses() -> None:
     assert {
         (*one[:4], not one[4]) for one in _lines(_difference(DEFAULT + rows, DEFAULT))
     } == _lines(gained)
+
+
+@pytest.mark.covers("policy.diff")
+def test_a_rule_for_everybody_is_asked_of_nothing_that_it_is_not_about(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A thousand callers and as many scopes: one question each, not a thousand of nine actions."""
+    many = "".join(f"p, agent:a{n}, acme, user:u{n}, read, allow\n" for n in range(1_000))
+    idle = "p, role:agent, acme, agent:{self}, administer, deny\n"  # nobody had it
+    monkeypatch.setattr(policy_diff, "QUESTIONS_MAX", 5_000)
+    found = _difference(many, many + idle)
+    assert (found.changes, found.complete) == ((), True)
+    monkeypatch.setattr(policy_diff, "QUESTIONS_MAX", 500)
+    cut = _difference(many, many + idle)
+    assert (cut.changes, cut.complete) == ((), False)
+    said = io.StringIO()
+    Console(file=said, width=200).print(show_access.difference(cut))
+    assert "not all was looked at" in said.getvalue()
+    assert "nobody" not in said.getvalue()
 
 
 @pytest.mark.covers("policy.diff")

@@ -42,7 +42,7 @@ def sees(value: SeesAnswer) -> RenderableType:
 
 
 def difference(value: Difference) -> RenderableType:
-    if not value.changes:
+    if not value.changes and value.complete:
         return Text("nobody gains or loses anything", style="dim")
     made = show.table("", "tenant", "who", "action", "object", "by")
     for one in value.changes:
@@ -54,9 +54,12 @@ def difference(value: Difference) -> RenderableType:
             one.object,
             Text(_because(one)),
         )
-    parts: list[RenderableType] = [made]
+    parts: list[RenderableType] = [made] if value.changes else []
     if not value.complete:
-        parts.append(Text("there are more than are listed", style="yellow"))
+        said = (
+            "not all was looked at: too many callers and scopes; there may be more than is listed"
+        )
+        parts.append(Text(said, style="yellow"))
     return show.stacked(*parts)
 
 
