@@ -30,7 +30,7 @@ servers:
 test: $(READY) servers
 	@BIN=$(BIN) DATA=$(DATA) sh tests/run.sh
 
-# Real kills of real processes, KILLS of each kind, and a fault at every single effect.
+# Real kills of real processes, KILLS of each kind: many more than `make test` does.
 crash: $(READY) servers
 	@HINDSIGHT_KILLS=$(or $(KILLS),20) $(BIN)/python -m pytest -q --timeout 900 \
 		tests/crash tests/cluster/test_kills.py tests/cluster/test_on_servers.py

@@ -4,7 +4,7 @@ import json
 import os
 import threading
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ _ray: Any = ray
 _SPANS = "HINDSIGHT_TEST_SPANS"
 _TURNS = 120
 _PAUSE_S = 0.25
+_GETS = 3  # so many calls of this verb were made, and refused
 _STATE = {"waiting", "policy_revision", "policy_read_at_seconds"}
 SETTINGS = {"request_log": "stderr", "tracing_setup": "tests.tracing:to_file"}
 
@@ -27,17 +28,23 @@ def environment(folder: Path) -> dict[str, str]:
     }
 
 
-def told(secret: str, ask: Callable[[], Any]) -> dict[str, Any]:
+def told(secret: str, revision: int) -> dict[str, Any]:
     """Names and values of numbers, the lines and the spans, and whether any holds the secret.
 
-    Processes tell what has not changed when they answer something, so `ask` asks them.
+    Numbers come some time after what they count: this waits until the last of all have come.
     """
     for _ in range(_TURNS):
-        ask()
         text = "".join(_scraped())
         numbers = list(_numbers(text))
-        names = {name for name, _, _ in numbers}
-        if _sum(numbers, "calls_total", verb="Get") == 3 and names >= _STATE:
+        revisions = {
+            labels["process"]: value for n, labels, value in numbers if n == "policy_revision"
+        }
+        if (
+            {name for name, _, _ in numbers} >= _STATE
+            and revisions.get("broker-0") == revision
+            and _sum(numbers, "calls_total", verb="Get") >= _GETS
+            and _sum(numbers, "calls_in_hand") == 0
+        ):
             break
         threading.Event().wait(_PAUSE_S)
     lines = list(_lines())
@@ -57,9 +64,7 @@ def told(secret: str, ask: Callable[[], Any]) -> dict[str, Any]:
                 if (n, labels["process"]) == ("waiting", "broker-0")
             }
         ),
-        "revisions": {
-            labels["process"]: value for n, labels, value in numbers if n == "policy_revision"
-        },
+        "revisions": revisions,
         "read at": min(value for n, _, value in numbers if n == "policy_read_at_seconds"),
         "lines": [line for line in lines if line["verb"] == "Get"],
         "verbs": sorted({line["verb"] for line in lines}),

@@ -26,7 +26,6 @@ from tests.worlds import Staged
 _TRIES = 4
 _EFFECTS_MAX = 200
 _EFFECTS_MIN = 25  # fewer, and the faults would hit nothing
-_EVERY = 1 if stores.kills() > 3 else 4  # on a server, `make test` takes every fourth effect
 _MOVED = "It moved to Oslo"
 _GATEWAY = "The gateway is in Paris, on the left bank"
 _KEPT = {_MOVED, _GATEWAY}
@@ -42,7 +41,7 @@ def store(request: pytest.FixtureRequest) -> MemoryStore:
     return stores.weaviate_store(running, HashedEmbedder().space)
 
 
-@pytest.mark.timeout(300 if _EVERY > 1 else 1_200)
+@pytest.mark.timeout(300)
 @pytest.mark.covers("G3.faults", "G3.commands")
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("database", ["sqlite", "postgres"])
@@ -64,7 +63,7 @@ async def test_a_fault_at_any_effect_leaves_each_command_done_once(
         wrap=lambda ledger: FaultyLedger(ledger, faults),
         database=server,
     ) as staged:
-        for number in range(1, _EFFECTS_MAX, _EVERY if server else 1):
+        for number in range(1, _EFFECTS_MAX):
             effects = await _carried_out(staged, faults, number, after=after)
             if effects < number:
                 assert effects >= _EFFECTS_MIN
