@@ -70,7 +70,7 @@ async def status(
 ) -> "Deployed | None":
     """The deployment with its actors' process ids, or None if there is none. Starts nothing.
 
-    Actors that do not answer within seconds are told as such; while `starting`, they are given 90 s.
+    Actors that do not answer within seconds are told as such; while `starting`, they have 90 s.
     """
     return await _on_ray().status(address, _path(home), starting=starting)
 
