@@ -132,8 +132,7 @@ def _numbers(connection: Connection, tenant: str, asked: Sequence[str]) -> dict[
 def put(
     connection: Connection, tenant: str, memory: int, key: int, counts: Mapping[str, int]
 ) -> None:
-    """Replace a memory's postings by those of its current revision."""
-    drop(connection, memory)
+    """Add a memory's postings: those of the revision before have been dropped."""
     if not counts:
         return
     names = sorted(counts)

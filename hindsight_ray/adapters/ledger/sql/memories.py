@@ -330,6 +330,7 @@ _DROPS = tuple(
 def _drop_routes(connection: Connection, number: int) -> None:
     for drop in _DROPS:
         connection.execute(drop, {"number": number})
+    keywords.drop(connection, number)
 
 
 def _put_routes(connection: Connection, number: int, memory: Memory, vector: Vector) -> None:
@@ -366,7 +367,6 @@ def forget_memory(
         connection, note | {"by": by, "why": why, "status": FORGOTTEN, "record": None}
     )
     _drop_routes(connection, number)
-    keywords.drop(connection, number)
     connection.execute(
         delete(memory_statistics).where(
             memory_statistics.c.tenant == tenant, memory_statistics.c.memory_id == memory_id
