@@ -27,7 +27,7 @@ from weaviate.classes.data import DataObject
 from weaviate.classes.tenants import Tenant
 from weaviate.collections import CollectionAsync
 
-from benchmarks._bare_writes import bare_commits, copied
+from benchmarks._bare_writes import bare_commits, copied, written_rows
 from hindsight_ray.adapters.clock import SystemClock
 from hindsight_ray.adapters.ledger.sql.schema import micros
 from hindsight_ray.adapters.stores.weaviate import schema
@@ -311,7 +311,7 @@ async def _singles(
         ours += taken / SINGLES
         staged.clock.advance(seconds=taken)  # so that what was told is closed as it would be
     await staged.jobs.finish()
-    commits = sum(bare_commits(database, before)) / SINGLES
+    commits = sum(bare_commits(before, written_rows(database, before))) / SINGLES
     begun = time.perf_counter()
     for text, vector in zip(texts[:SINGLES], vectors, strict=False):
         made = _object(_memory(text, scope), vector)
