@@ -60,7 +60,9 @@ def test_it_comes_up_is_used_and_comes_up_again_with_all_that_was_kept(served: A
     assert used["looked at"] > 0
     assert used["swept"] == 0  # the steward has been there, and nothing is in the store too much
     assert used["credit"] == pytest.approx(1.0)
-    assert served["scaled"]["settings"]["brokers"] == BROKERS
+    brokers = [one for one in served["scaled"]["actors"] if one["name"].startswith("broker")]
+    assert len(brokers) == BROKERS
+    assert all(one["pid"] for one in brokers)
     assert served["down"]["ended"]
     assert served["after"]
     assert len(served["again"]["actors"]) == _ACTORS - 2
