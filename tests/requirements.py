@@ -460,6 +460,10 @@ REQUIREMENTS: dict[str, Requirement] = {
         "hindsight_ray/entry/rate.py",
     ),
     "http.hosts": _R("over HTTP a foreign Host is refused", "hindsight_ray/entry/http/app.py"),
+    "http.connections": _R(
+        "silent connections end, and there are never more of them than the process can bear",
+        "hindsight_ray/entry/listening.py",
+    ),
     "http.leaks": _R("no route tells a stranger anything", "hindsight_ray/entry/leakcheck"),
     "demo": _R("the demo's second session does better, by the figures of its own runs", "examples"),
     # model judges and stages

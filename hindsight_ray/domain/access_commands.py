@@ -25,7 +25,7 @@ from hindsight_ray.domain.ids import (
 from hindsight_ray.domain.numbers import Whole
 from hindsight_ray.domain.privacy import Handling
 from hindsight_ray.domain.scope import Scope
-from hindsight_ray.domain.text import Moment, Text
+from hindsight_ray.domain.text import Moment, Short, Text
 from hindsight_ray.errors import InvalidInput
 
 _TICKET = re.compile(r"[0-9a-f]{32}\Z")  # what an issued ticket's id looks like
@@ -76,7 +76,7 @@ class Why(Command):
     agent: AgentId | None = None
     user: UserId | None = None
     action: Action
-    object: Text  # a scope, or a memory's id
+    object: Short  # a scope, a label, or a memory's id
 
 
 class WhoSees(Command):

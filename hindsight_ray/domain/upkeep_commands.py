@@ -3,9 +3,9 @@
 As in `commands.py`, which has them all under one name; apart only for length.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import FailFast, Field
 
 from hindsight_ray.domain.base import Command
 from hindsight_ray.domain.ids import CommandId, MemoryId
@@ -105,7 +105,7 @@ class Reembed(Command):
 class Calibrate(Command):
     """The thresholds of a model from labelled pairs; of the home's own model by default."""
 
-    pairs: tuple[LabelledPair, ...] = Field(min_length=4, max_length=100_000)
+    pairs: Annotated[tuple[LabelledPair, ...], FailFast()] = Field(min_length=4, max_length=100_000)
     model: Short | None = None
     dimension: Whole | None = Field(default=None, ge=1, le=65_536)
     api_base: Short | None = None

@@ -1,15 +1,24 @@
-"""Serve an application over HTTP on the loopback address, and on no other."""
+"""Serve an application over HTTP on the loopback address, and on no other.
 
+Whoever connects and then says nothing is hung up on, and there are never so many connections that
+the process has no files left for its ledger.
+"""
+
+import asyncio
 import contextlib
+import resource
 import socket
 from collections.abc import AsyncGenerator
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hindsight_ray.errors import Unavailable
 
 REQUEST_BYTES_MAX = 1024 * 1024
+HEADERS_WITHIN_S = 10.0  # of a connection's start, or of the first byte of a further request
+_CONNECTIONS_MAX = 4_096
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 HOSTS = (*_LOOPBACK, *(f"{host}:*" for host in _LOOPBACK))
 ORIGINS = tuple(f"http://{host}{port}" for host in _LOOPBACK for port in ("", ":*"))
@@ -29,7 +38,57 @@ async def listening(port: int) -> AsyncGenerator[socket.socket]:
         yield listener
 
 
-def http_server(app: ASGIApp) -> uvicorn.Server:
+def http_server(
+    app: ASGIApp, *, headers_within_s: float = HEADERS_WITHIN_S, connections_max: int | None = None
+) -> uvicorn.Server:
     """What serves the application: `await server.serve(sockets=[listener])`, until interrupted."""
-    config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
+    limit = _half_of_the_files() if connections_max is None else connections_max
+
+    class Bounded(_Impatient):
+        within_s = headers_within_s
+        at_once = limit
+
+    config = uvicorn.Config(
+        app, http=Bounded, ws="none", log_level="warning", access_log=False, server_header=False
+    )
     return uvicorn.Server(config)
+
+
+def _half_of_the_files() -> int:
+    """Half of the files that this process may open, for connections; the rest for all else."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _CONNECTIONS_MAX if soft < 0 else max(1, min(_CONNECTIONS_MAX, soft // 2))
+
+
+class _Impatient(H11Protocol):
+    """One connection, which ends if no whole head of a request arrives in time."""
+
+    within_s: float
+    at_once: int
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > self.at_once:
+            transport.abort()
+        else:
+            self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._rest()
+
+    def _watch(self) -> None:
+        if self.cycle and not self.cycle.response_complete:  # none until the first head is there
+            self._rest()  # a request is being answered
+        elif self._late is None:
+            self._late = self.loop.call_later(self.within_s, self.transport.abort)
+
+    def _rest(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None

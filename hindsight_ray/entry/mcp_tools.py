@@ -15,6 +15,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field, ValidationError
 
+from hindsight_ray.core.cleaning import clean_error
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.answer import Found
@@ -23,6 +24,7 @@ from hindsight_ray.domain.credit import Attribution
 from hindsight_ray.domain.faults import named, told
 from hindsight_ray.domain.memory import Memory, MemoryType, RevisionNote
 from hindsight_ray.domain.numbers import Count, Portion, Whole
+from hindsight_ray.domain.privacy import EVERYTHING
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.review import ReviewReport
 from hindsight_ray.entry.bearer import Asking, Call
@@ -220,8 +222,9 @@ class Tools:
         """Ask the door as whoever this call is from; our refusals become the tool's."""
         try:
             asking = await self._who(context)
+            self._paces.take(asking.ticket_id, kind, time.monotonic())
             command = build(kind, fields)
-            self._paces.take(asking.ticket_id, command, time.monotonic())
+            self._paces.take_rest(asking.ticket_id, command, time.monotonic())
             return await self._call(asking.token, command)
         except HindsightError as error:
             raise _refusal(error) from None
@@ -269,6 +272,8 @@ def _tool(function: Callable[..., Any], *, read_only: bool, destructive: bool) -
 
 
 def _refusal(error: HindsightError) -> ToolError:
+    """What it quotes of a call is masked, also where no tenant's own word was asked for."""
+    error = clean_error(error, EVERYTHING)
     return ToolError(f"{type(error).__name__}: {error.message}")
 
 

@@ -22,8 +22,8 @@ class Allowance:
         self._burst = max(1.0, per_s)
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # ticket: (left, at_s)
 
-    def take(self, ticket_id: str, now_s: float, calls: int = 1) -> None:
-        """Count calls at `now_s` (steady seconds). Raises `RateLimited`, counting nothing.
+    def take_rest(self, ticket_id: str, now_s: float, calls: int) -> None:
+        """Count all but the first of `calls` that come at once; the first was taken.
 
         More than a burst is `InvalidInput`: waiting would not help.
         """
@@ -31,6 +31,10 @@ class Allowance:
             raise InvalidInput(
                 f"{calls} are more than one ticket may ask at once; send at most {self._burst:g}"
             )
+        self.take(ticket_id, now_s, calls - 1)
+
+    def take(self, ticket_id: str, now_s: float, calls: int = 1) -> None:
+        """Count calls at `now_s` (steady seconds). Raises `RateLimited`, counting nothing."""
         left, at_s = self._left.pop(ticket_id, (self._burst, now_s))
         now_s = max(now_s, at_s)  # whatever the clock does, time is counted once
         left = min(self._burst, left + (now_s - at_s) * self._per_s)
@@ -62,10 +66,12 @@ class Paces:
         self._searches = Allowance(rates.searches_per_s, "search")
         self._writes = Allowance(rates.writes_per_s, "write")
 
-    def take(self, ticket_id: str, command: c.Command, now_s: float) -> None:
-        """Count a command; each search of several counts. Raises `RateLimited`."""
-        if isinstance(command, c.Search | c.SearchMany):
-            calls = len(command.searches) if isinstance(command, c.SearchMany) else 1
-            self._searches.take(ticket_id, now_s, calls)
-        else:
-            self._writes.take(ticket_id, now_s)
+    def take(self, ticket_id: str, kind: type[c.Command], now_s: float) -> None:
+        """Count a call before it is read: a bad one counts too. Raises `RateLimited`."""
+        searches = issubclass(kind, c.Search | c.SearchMany)
+        (self._searches if searches else self._writes).take(ticket_id, now_s)
+
+    def take_rest(self, ticket_id: str, command: c.Command, now_s: float) -> None:
+        """Count the further searches of a call for several. Raises `RateLimited`."""
+        if isinstance(command, c.SearchMany) and len(command.searches) > 1:
+            self._searches.take_rest(ticket_id, now_s, len(command.searches))

@@ -153,7 +153,8 @@ class World:
     erasing: Erasing | None = None  # None: not where this process can erase
     settling: SettleQueue = field(default_factory=SettleQueue)
     make_embedder: MakeEmbedder | None = None  # None: another process has the models
-    strangers: Paced = field(default_factory=lambda: Paced(*_STRANGERS))  # without a good ticket
+    strangers: Paced = field(default_factory=lambda: Paced(*_STRANGERS))  # without a ticket
+    outdated: Paced = field(default_factory=lambda: Paced(*_STRANGERS))  # with one that was good
     watch: Watch | None = None  # None: nobody is told of calls
     reviews: Reviews | None = None  # None: reviews that are due are jobs of this process
 

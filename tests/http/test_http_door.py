@@ -48,6 +48,64 @@ class Served:
             return await http.get(f"{self.url}{path}")
 
 
+async def _said_to(port: int, sent: bytes) -> bytes:
+    """All that is answered until the other side hangs up."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(sent)
+    try:
+        return await _to_the_end(reader)
+    finally:
+        writer.close()
+
+
+async def _to_the_end(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await reader.read()
+    except ConnectionResetError:
+        return b""
+
+
+@pytest.mark.covers("http.connections")
+async def test_whoever_connects_and_says_nothing_is_hung_up_on() -> None:
+    app = http_app(_nobody, Rates(5.0, 5.0))
+    server = http_server(app, headers_within_s=0.05, connections_max=8)
+    async with listening(0) as listener:
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        port = listener.getsockname()[1]
+        assert await _said_to(port, b"") == b""
+        assert await _said_to(port, b"POST /v1/search HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ") == b""
+        head = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        assert b"200" in await _said_to(port, head + b"Connection: close\r\n\r\n")
+        # A further request that never ends its head is no better than a first one.
+        assert (await _said_to(port, head + b"\r\n" + head)).count(b"200 OK") == 1
+        server.should_exit = True
+        await serving
+
+
+@pytest.mark.covers("http.connections")
+async def test_there_are_never_more_connections_than_the_bound() -> None:
+    app = http_app(_nobody, Rates(5.0, 5.0))
+    server = http_server(app, headers_within_s=60.0, connections_max=8)
+    async with listening(0) as listener:
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        port = listener.getsockname()[1]
+        held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(40)]
+        head = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+        assert await _said_to(port, head) == b""  # one too many
+        assert len(server.server_state.connections) <= 8
+        for reader, writer in held:  # those that were let in are let go
+            writer.write_eof()
+            await _to_the_end(reader)
+            writer.close()
+        assert b"200" in await _said_to(port, head)
+        server.should_exit = True
+        await serving
+
+
+async def _nobody(_token: str, _command: Any) -> Any:
+    raise errors.InvalidTicket("`ticket` is not valid here")
+
+
 @pytest.fixture
 async def served(tmp_path: pathlib.Path) -> AsyncGenerator[Served]:
     async with compose.open(tmp_path / "home", embedding="hashed") as hindsight:
@@ -127,7 +185,8 @@ async def test_a_request_is_its_own_tickets_and_no_field_widens_it(served: Serve
     found = await served.post(mallory, "search", {"query": "safe", "scopes": ["user:alice"]})
     assert found.json()["hits"] == []
     for field in ("tenant", "user", "agent", "ticket", "token"):
-        answer = await served.post(mallory, "search", {"query": "safe", field: "alice"})
+        again = await served.token(user="mallory")  # each with an allowance of its own
+        answer = await served.post(again, "search", {"query": "safe", field: "alice"})
         assert answer.status_code == 422
         assert field in answer.json()["message"]
 
@@ -246,6 +305,23 @@ async def test_what_is_above_a_tickets_rate_is_refused_and_says_when_to_return(
     assert (await served.post(other, "search", {"query": "van"})).status_code == 200
     many = {"searches": [{"query": "van"}] * 6}
     assert (await served.post(other, "search_many", many)).status_code == 422
+
+
+@pytest.mark.covers("http.rate")
+async def test_a_bad_call_counts_too(served: Served) -> None:
+    token = await served.token(agent="operator")
+    bad = b'{"pairs": [{}, {}, {}, {}]}'
+    answers = [(await served.post(token, "calibrate", bad)).status_code for _ in range(30)]
+    assert 429 in answers
+    assert set(answers) == {422, 429}
+
+
+@pytest.mark.covers("http.errors")
+async def test_a_secret_in_a_refused_value_is_not_said_again(served: Served) -> None:
+    secret = "sk-" + "a1B2c3D4" * 5
+    answer = await served.post(await served.token(user="alice"), "get", {"memory_id": secret})
+    assert answer.status_code == 422
+    assert secret not in answer.text
 
 
 @pytest.mark.covers("http.hosts")

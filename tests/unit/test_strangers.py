@@ -135,3 +135,15 @@ async def test_a_key_that_cannot_be_changed_on_record_stays(tmp_path: Path) -> N
     with pytest.raises(StorageFailed):
         await compose.rotate_key(tmp_path)
     assert (tmp_path / KEY_FILE).read_bytes() == key
+
+
+@pytest.mark.covers("audit.strangers")
+async def test_a_flood_of_forged_tickets_hides_no_use_of_a_revoked_one(tmp_path: Path) -> None:
+    async with world(tmp_path) as home:
+        ended = await home.ticket(agent="helper")
+        about = await home.world.tickets.verify(ended, home.clock.now())
+        await home.ask(await home.operator(), build(c.RevokeTicket, {"ticket_id": about.ticket_id}))
+        for _ in range(3 * AT_ONCE):
+            await _refused(home, "forged")
+        await _refused(home, ended)
+        assert (await _audit(home, TENANT))[-1].object == f"ticket:{about.ticket_id}"

@@ -10,8 +10,10 @@ from pydantic import TypeAdapter
 from pydantic_core import from_json
 
 from hindsight_ray import errors as e
+from hindsight_ray.core.cleaning import clean_error
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.base import build
+from hindsight_ray.domain.privacy import EVERYTHING
 from hindsight_ray.entry.http.verbs import COMMANDS
 
 _ANY = TypeAdapter[Any](Any)
@@ -54,7 +56,11 @@ def answered(value: object) -> Answer:
 
 
 def refused(error: e.HindsightError) -> Answer:
-    """An error as `{"error", "message", "details"}`; `Retry-After` where waiting helps."""
+    """An error as `{"error", "message", "details"}`; `Retry-After` where waiting helps.
+
+    What it quotes of a request is masked, also where no tenant's own word was asked for.
+    """
+    error = clean_error(error, EVERYTHING)
     status = next((code for kind, code in STATUSES if isinstance(error, kind)), 500)
     told = {"error": type(error).__name__, "message": error.message, "details": error.details}
     headers: dict[str, str] = {}
@@ -74,15 +80,20 @@ def faulty() -> Answer:
     return Answer(500, _ANY.dump_json(told))
 
 
-def command_of(word: str, body: bytes, idempotency_key: str | None) -> c.Command:
-    """The command that a path's last word and a body make.
-
-    A command id may come in the body, or as `Idempotency-Key`; without one it gets one of its own.
-    Raises `NotFound` for a word that is no verb, `InvalidInput` for a body that is no command.
-    """
+def kind_of(word: str) -> type[c.Command]:
+    """The command that a path's last word stands for. Raises `NotFound`."""
     kind = COMMANDS.get(word)
     if kind is None:
         raise e.NotFound(f"`{word[:64]}` is no verb here; `/openapi.json` lists them", kind="verb")
+    return kind
+
+
+def command_of(kind: type[c.Command], body: bytes, idempotency_key: str | None) -> c.Command:
+    """The command of this kind that a body makes.
+
+    A command id may come in the body, or as `Idempotency-Key`; without one it gets one of its own.
+    Raises `InvalidInput` for a body that is no such command.
+    """
     fields = _fields(body)
     if "command_id" in kind.model_fields and "command_id" not in fields:
         fields["command_id"] = uuid.uuid4().hex if idempotency_key is None else idempotency_key

@@ -1,5 +1,6 @@
 """The HTTP application: one route for every verb, one that tells what there is, one for health."""
 
+import asyncio
 import logging
 import time
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from hindsight_ray.entry.rate import Paces, Rates
 from hindsight_ray.errors import HindsightError
 
 _log = logging.getLogger(__name__)
+_BODY_WITHIN_S = 30.0
 _OPEN = ("/health", "/openapi.json")
 
 
@@ -35,12 +37,11 @@ class _Door:
         """`POST /v1/<verb>`: one command of whoever holds the request's ticket."""
         try:
             asking = asking_of(request.scope)
-            command = answers.command_of(
-                request.path_params["verb"],
-                await _body(request),
-                request.headers.get("idempotency-key"),
-            )
-            self.paces.take(asking.ticket_id, command, time.monotonic())
+            kind = answers.kind_of(request.path_params["verb"])
+            self.paces.take(asking.ticket_id, kind, time.monotonic())
+            key = request.headers.get("idempotency-key")
+            command = answers.command_of(kind, await _body(request), key)
+            self.paces.take_rest(asking.ticket_id, command, time.monotonic())
             return _response(answers.answered(await self.call(asking.token, command)))
         except HindsightError as error:
             return _response(answers.refused(error))
@@ -74,17 +75,21 @@ def _is_open(scope: Scope) -> bool:
 
 
 async def _body(request: Request) -> bytes:
-    """The body, as far as one may be long; 413 and 415 otherwise."""
+    """The body, as far as one may be long and may take; 413, 408 and 415 otherwise."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise HTTPException(415, "send `Content-Type: application/json`")
     parts: list[bytes] = []
     length = 0
-    async for part in request.stream():
-        length += len(part)
-        if length > REQUEST_BYTES_MAX:
-            raise HTTPException(413, f"a body has at most {REQUEST_BYTES_MAX} bytes")
-        parts.append(part)
+    try:
+        async with asyncio.timeout(_BODY_WITHIN_S):
+            async for part in request.stream():
+                length += len(part)
+                if length > REQUEST_BYTES_MAX:
+                    raise HTTPException(413, f"a body has at most {REQUEST_BYTES_MAX} bytes")
+                parts.append(part)
+    except TimeoutError:
+        raise HTTPException(408, f"a body has {_BODY_WITHIN_S:g} s to arrive") from None
     return b"".join(parts)
 
 
