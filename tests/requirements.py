@@ -197,6 +197,11 @@ REQUIREMENTS: dict[str, Requirement] = {
         "what waits is decided by people with `review`; a decision settles its contradictions",
         _PEOPLE,
     ),
+    "people.deciding": _R(
+        "deciding what waits needs what saying it or taking it away would, and is not for whoever"
+        " wrote what is quarantined",
+        _PEOPLE,
+    ),
     "people.confirm": _R(
         "a statement that waits is active once it is said with confidence", _WAITS
     ),

@@ -6,7 +6,7 @@ soon as its transaction has committed, and no lease or broadcast is needed for t
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -45,6 +45,11 @@ class Admitted:
                 object=scope,
                 revision=self.revision,
             )
+
+    def require_any(self, actions: Sequence[Action], scope: str) -> None:
+        """Raise `AccessDenied`, naming the first, unless one of these is allowed on `scope`."""
+        if not any(self.access.may(action, scope) for action in actions):
+            self.require(actions[0], scope)
 
     def require_ahead(self, name: str, moment: datetime | None) -> None:
         """Raise `InvalidInput` for an end that is over: nothing would ever be seen of it."""

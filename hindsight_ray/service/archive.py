@@ -47,13 +47,15 @@ async def restore(world: World, caller: Caller, command: Restore) -> Receipt:
 
     So does one that another value has taken the place of: the two are never active together.
 
-    Needs `review` on its scope, as seeing it does. An expired one comes back without its end.
+    Needs `review` on its scope, as seeing it does, and a right to say or take away things there. An
+    expired one comes back without its end.
     Raises `NotFound`, `AccessDenied`, `OverQuota`, `RevisionConflict` for what is not archived.
     """
     async with changing(world, command.command_id) as unit:
         admitted = await admit(world, unit, caller)
         memory = await _named(unit, admitted, command.memory_id)
         admitted.require("review", memory.scope)
+        admitted.require_any(("write", "forget", "promote"), memory.scope)
         done = await once.replayed(unit, caller, command.command_id, command, Receipt)
         if done is not None:
             return done

@@ -1,7 +1,8 @@
 """What waits for a person, and what becomes of it once a person has decided.
 
 Pending and quarantined memories alike: a person with `review` on the scope who may read the whole
-audience accepts, rejects or corrects them. Accepting says which of two contradicting values holds.
+audience sees them. To accept or correct one is to say it there, to reject one is to take it away:
+each needs what that would need besides. Accepting says which of two contradicting values holds.
 """
 
 from dataclasses import replace
@@ -9,14 +10,15 @@ from dataclasses import replace
 from hindsight_ray.core.admission import split
 from hindsight_ray.core.cleaning import no_refused
 from hindsight_ray.core.redaction import redacted
-from hindsight_ray.domain.access import Revision
+from hindsight_ray.domain.access import Action, Revision
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import DecidePending, ListPending
 from hindsight_ray.domain.memory import SOURCE_WEIGHTS, Memory, Status
 from hindsight_ray.domain.privacy import Privacy
 from hindsight_ray.domain.receipt import Receipt, WriteResult
+from hindsight_ray.domain.scope import GLOBAL
 from hindsight_ray.domain.upkeep import Waiting
-from hindsight_ray.errors import InvalidInput, RevisionConflict
+from hindsight_ray.errors import AccessDenied, InvalidInput, RevisionConflict
 from hindsight_ray.ports import Unit
 from hindsight_ray.service import commit, offered, once
 from hindsight_ray.service.admit import Admitted, absent, admit, row_filter
@@ -28,9 +30,12 @@ from hindsight_ray.service.seen import last_known, presentable, visible
 from hindsight_ray.service.settle import changing
 from hindsight_ray.service.update import refuse_laundering
 from hindsight_ray.service.world import World
+from hindsight_ray.service.write import source_kind
 
 WAITING: frozenset[Status] = frozenset({"pending", "quarantined"})
 _PAGE = 500
+_SAYING: tuple[Action, ...] = ("write", "promote")  # any of these, for who accepts or edits
+_TAKING: tuple[Action, ...] = ("forget", *_SAYING)  # and for who rejects
 
 
 async def listed(world: World, caller: Caller, command: ListPending) -> tuple[Waiting, ...]:
@@ -76,7 +81,8 @@ async def _waiting(unit: Unit, admitted: Admitted, memory: Memory) -> Waiting:
 
 
 async def decide(world: World, caller: Caller, command: DecidePending) -> Receipt:
-    """Accept, reject or edit what waits. Needs `review` on its scope.
+    """Accept, reject or edit what waits. Needs `review` on its scope, and `write` or `promote`
+    there (to reject, `forget` does too); of one's own quarantined text, `administer`.
 
     Accepting makes it `active` and notes who vouched (`source.reviewed_by`); what it is shown to
     contradict becomes `outdated`, whether it was active or waited too: who finds that both hold
@@ -139,18 +145,49 @@ async def _waits(
     done = await once.replayed(unit, caller, command.command_id, command, Receipt)
     if done is not None and done.result == "forgotten":
         gone = await _last(unit, admitted, command.memory_id)
-        admitted.require("review", gone.scope)
+        _require(admitted, command, gone)
         return admitted, gone, done
     memory = await visible(unit, admitted, command.memory_id)
-    admitted.require("review", memory.scope)
-    if done is None and memory.status not in WAITING:
+    _require(admitted, command, memory)
+    if done is not None:
+        return admitted, memory, done
+    if memory.status not in WAITING:
         raise RevisionConflict(
             f"`memory` {memory.id!r} is {memory.status!r} and waits for nobody",
             id=memory.id,
             current=memory.revision,
             offered=memory.revision,
         )
-    return admitted, memory, done
+    if memory.status == "quarantined":
+        _refuse_own(admitted, memory)
+    return admitted, memory, None
+
+
+def _require(admitted: Admitted, command: DecidePending, memory: Memory) -> None:
+    """Raise `AccessDenied` unless the caller may do to the scope what the decision does to it."""
+    admitted.require("review", memory.scope)
+    admitted.require_any(_TAKING if command.decision == "reject" else _SAYING, memory.scope)
+
+
+def _refuse_own(admitted: Admitted, memory: Memory) -> None:
+    """Raise `AccessDenied` for text that is set apart to be looked at by somebody else."""
+    if not _authored(admitted.caller, memory) or admitted.access.may("administer", GLOBAL):
+        return
+    raise AccessDenied(
+        f"`memory` {memory.id!r} is quarantined, and `{admitted.caller.principal}` wrote it; it is"
+        " for somebody else to decide",
+        action="review",
+        object=memory.scope,
+        revision=admitted.revision,
+    )
+
+
+def _authored(caller: Caller, memory: Memory) -> bool:
+    """Whether the caller wrote it: its agent did, or the user whose word it brings."""
+    source = memory.source
+    if source.agent is not None:
+        return source.agent == caller.agent
+    return source.kind == "user" and source.user is not None and source.user == caller.user
 
 
 async def _last(unit: Unit, admitted: Admitted, memory_id: str) -> Memory:
@@ -172,10 +209,10 @@ async def _accepted(unit: Unit, admitted: Admitted, memory: Memory, content: str
     if content is not None:
         taken_over = await inherited(unit, admitted, None)
         refuse_laundering(admitted, memory, taken_over)
-        kind = "user" if admitted.caller.agent is None else "agent"
+        kind = source_kind(admitted)
         said = {
             "kind": kind,
-            "weight": max(SOURCE_WEIGHTS[kind], memory.source.weight),
+            "weight": SOURCE_WEIGHTS[kind],
             "agent": admitted.caller.agent,
             "user": admitted.caller.user,
         }

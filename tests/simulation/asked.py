@@ -323,9 +323,7 @@ class Asked:
         if key in self.receipts:
             return self.receipts[key], None
         taken = model.inherited(who)
-        needed = {old.scope, *([who.acting] if who.acting else []), *taken.audience}
-        launders = not (needed <= old.audience and taken.labels <= old.labels)
-        if write and command.content is not None and launders:
+        if write and command.content is not None and self._launders(old):
             return _no("AccessDenied")
         status = old.status
         if command.content is not None and taken.untrusted and model.set_apart(who, old.scope):
@@ -344,6 +342,12 @@ class Asked:
         result = "pending" if status == "quarantined" else "stored"
         said: Said = ("ok", (result, (str(command.memory_id),)))
         return said, self._once(key, said, effect)
+
+    def _launders(self, old: Kept) -> bool:
+        """Whether what the caller may have learned asks more of a reader than this one does."""
+        taken, who = self.model.inherited(self.who), self.who
+        needed = {old.scope, *([who.acting] if who.acting else []), *taken.audience}
+        return not (needed <= old.audience and taken.labels <= old.labels)
 
     def _forget(self, command: c.Forget, write: bool) -> Plan:
         model, who = self.model, self.who
@@ -433,7 +437,7 @@ class Asked:
         old = model.memories.get(name)
         if old is None or not (model.sees(who, name) or self._sees_put_away(name)):
             return _no("NotFound")
-        if not model.may(who, "review", old.scope):
+        if not model.decides(who, "restore", old.scope):
             return _no("AccessDenied")
         key = (who.tenant, who.owner, command.command_id)
         if key in self.receipts:
@@ -484,16 +488,14 @@ class Asked:
             return self._rejected(old, done), None
         if old is None or not model.sees(who, name):
             return _no("NotFound")
-        if not model.may(who, "review", old.scope):
+        if not model.decides(who, command.decision, old.scope):
             return _no("AccessDenied")
         if done is not None:
             return done, None
         if old.status not in ("pending", "quarantined"):
             return _no("RevisionConflict")
-        taken = model.inherited(who)
-        needed = {old.scope, *([who.acting] if who.acting else []), *taken.audience}
-        launders = not (needed <= old.audience and taken.labels <= old.labels)
-        if write and command.decision == "edit" and launders:
+        launders = write and command.decision == "edit" and self._launders(old)
+        if launders or not model.decides_on(who, old):
             return _no("AccessDenied")
 
         def effect() -> None:
@@ -505,7 +507,7 @@ class Asked:
                 old.content = command.content
                 old.users |= self._own_word()
                 old.author = f"agent:{who.agent}" if who.agent else f"user:{who.user}"
-                old.weight = max(0.6 if who.agent else 1.0, old.weight)
+                old.weight = self._weight(outside=False)
 
         result = "forgotten" if command.decision == "reject" else "stored"
         said: Said = ("ok", (result, (str(name),)))
@@ -515,7 +517,8 @@ class Asked:
         """What whoever sends a rejection again is told of what is gone."""
         if old is None or not self.model.reads(self.who, old.audience, old.labels):
             return ("NotFound", None)
-        return done if self.model.may(self.who, "review", old.scope) else ("AccessDenied", None)
+        may = self.model.decides(self.who, "reject", old.scope)
+        return done if may else ("AccessDenied", None)
 
     # Runs
 

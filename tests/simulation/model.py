@@ -252,6 +252,17 @@ class Model:
             if one.tenant == who.tenant and one.audience <= scopes and self.sees(who, name)
         }  # fmt: skip
 
+    def decides(self, who: Who, decision: str, scope: str) -> bool:
+        """Whether they may do to the scope what the decision on something that waits does to it."""
+        needed = ["write", "promote"] + ["forget"] * (decision in ("reject", "restore"))
+        return self.may(who, "review", scope) and any(self.may(who, one, scope) for one in needed)
+
+    def decides_on(self, who: Who, one: Kept) -> bool:
+        """Nobody does on their own quarantined text, or that of the user they bring."""
+        agent = one.author.startswith("agent:")
+        own = one.author == (f"agent:{who.agent}" if agent else f"user:{who.user or '-'}")
+        return one.status != "quarantined" or not own or self.may(who, "administer", "global")
+
     # Runs
 
     def open_runs(self, who: Who) -> list[str]:
