@@ -214,6 +214,10 @@ REQUIREMENTS: dict[str, Requirement] = {
     "life.cold": _R("cold memories are archived, found by nobody, and restorable", _LIFE),
     "life.archive_first": _R("nothing is let go that was not archived before", _LIFE),
     "life.quota": _R("over its quota a scope archives what it keeps least", _LIFE),
+    "life.quota_outside": _R(
+        "text from outside pushes out nothing but its like, and goes first for anybody's word",
+        "hindsight_ray/service/room.py",
+    ),
     "life.project": _R("closing a project archives its memories", _LIFE),
     "life.slices": _R("upkeep goes in bounded slices and goes on where it stopped", _UPKEEP),
     "life.steward": _R("a deployment looks after itself as its clock says", _UPKEEP),

@@ -83,6 +83,11 @@ def contained_keys(
     return frozenset(key for key, filed in catalogue.items() if outer.issuperset(scopes_of(filed)))
 
 
+def doubted_keys(catalogue: Mapping[AudienceKey, tuple[str, ...]]) -> frozenset[AudienceKey]:
+    """The keys under which text from outside is filed that nobody has accepted."""
+    return frozenset(key for key, filed in catalogue.items() if scopes_of(filed) != filed)
+
+
 def written_audience(scope: str, caller: Caller) -> tuple[ScopeName, ...]:
     """Of a direct write: its scope, and the user that an agent's ticket acts for.
 

@@ -29,7 +29,7 @@ STEWARD = "agent:steward"
 ALL: frozenset[Status] = frozenset({"active", "outdated", "pending", "quarantined", "archived"})
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)  # of a filter that nothing has expired for
 _PAGE = 2_000
-_LIVING: frozenset[Status] = frozenset({"active", "outdated"})
+LIVING: frozenset[Status] = frozenset({"active", "outdated"})
 
 
 async def maintain(world: World, caller: Caller, command: Maintain) -> Maintained:
@@ -92,17 +92,27 @@ async def archive(unit: Unit, memory: Memory, by: Author, why: str) -> None:
 
 
 async def make_room(
-    unit: Unit, rows: RowFilter, by: Author, count: int, spare: Collection[str] = ()
+    unit: Unit,
+    rows: RowFilter,
+    by: Author,
+    count: int,
+    spare: Collection[str] = (),
+    *,
+    weight: float = 0.0,
 ) -> list[MemoryUuid]:
-    """Archive the `count` memories of lowest retention among the active and outdated ones."""
-    living = replace(rows, statuses=_LIVING)
+    """Archive the `count` least kept memories of these rows: what nobody has stood by first.
+
+    What waits is among it where its source weighs less than `weight`; else it goes last.
+    """
+    if count <= 0:
+        return []
     found: list[Memory] = []
     after = 0
-    while page := await unit.upkeep.page(living, after=after, limit=_PAGE):
+    while page := await unit.upkeep.page(rows, after=after, limit=_PAGE):
         found += [memory for _, memory in page if memory.id not in spare]
         after = page[-1][0]
     statistics = await unit.stats.of(rows.tenant, [memory.id for memory in found])
-    chosen = least_kept(((one, statistics[one.id]) for one in found), by.now, count)
+    chosen = least_kept(((one, statistics[one.id]) for one in found), by.now, count, weight=weight)
     for memory in chosen:
         await archive(unit, memory, by, f"over the quota of `{memory.scope}`")
     return [memory.id for memory in chosen]
@@ -127,6 +137,8 @@ async def _within_quotas(world: World, tenant: str, by: Author) -> Sequence[Memo
     archived: list[MemoryUuid] = []
     for scope, count in sorted(over.items()):
         async with changing(world, f"quota of {scope}") as unit:
-            rows = replace(everything(tenant), scopes=frozenset({scope}))
+            rows = replace(
+                everything(tenant), scopes=frozenset({scope}), statuses=LIVING | {"quarantined"}
+            )
             archived += await make_room(unit, rows, by, count)
     return archived

@@ -1,12 +1,15 @@
 """Room in a scope for one more memory: the least kept go to the archive before one is refused.
 
-Only in the author's own scope (its principal's, or that of the user it acts for), and in what the
-product keeps itself: elsewhere nobody's write may push out what others rely on.
+What nobody has stood by goes first, for anybody's word: text from outside, and what is quarantined.
+Beyond that only in the author's own scope (its principal's, or that of the user it acts for), and
+for what the product keeps itself: elsewhere nobody's write may push out what others rely on. Text
+from outside pushes out nothing but its like.
 """
 
 from collections.abc import Collection
+from dataclasses import replace
 
-from hindsight_ray.core.audience import contained_keys
+from hindsight_ray.core.audience import contained_keys, doubted_keys
 from hindsight_ray.domain.draft import Draft
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.rows import RowFilter
@@ -14,7 +17,7 @@ from hindsight_ray.domain.scope import user_scope
 from hindsight_ray.errors import OverQuota
 from hindsight_ray.ports import Unit
 from hindsight_ray.service.commit import Author
-from hindsight_ray.service.maintain import make_room
+from hindsight_ray.service.maintain import LIVING, make_room
 from hindsight_ray.service.world import World
 
 _SPARE = 100  # one part of so many of a full scope is archived at once, so that few writes pay
@@ -26,7 +29,7 @@ async def room_for(
     """See that `parts` more fit; return how many had to be archived for that, none of `spare`.
 
     Counts and archives only what asks nothing of a reader that the draft does not. Raises
-    `OverQuota` in another's scope, and where too little of that may be archived.
+    `OverQuota` where too little of that may be archived.
     """
     catalogue = await unit.keys.all(draft.tenant)
     rows = RowFilter(
@@ -40,9 +43,15 @@ async def room_for(
     lacking = await unit.memories.count(rows) + parts - limit
     if lacking <= 0:
         return 0
+    doubted = draft.status == "quarantined" or not draft.source.trusted
+    own, wanted = _own(draft), max(lacking, limit // _SPARE)
     made = 0
-    if _own(draft):
-        made = len(await make_room(unit, rows, by, max(lacking, limit // _SPARE), spare))
+    if own or not doubted:
+        made = await _without_doubted(unit, rows, by, wanted, spare)
+    if own and not doubted and made < lacking:
+        everything = replace(rows, statuses=LIVING | {"pending"})
+        weight = draft.source.weight
+        made += len(await make_room(unit, everything, by, wanted - made, spare, weight=weight))
     if made < lacking:
         raise OverQuota(
             f"`scope` {draft.scope!r} holds {limit} memories, as many as it may;"
@@ -51,6 +60,17 @@ async def room_for(
             limit=limit,
         )
     return made
+
+
+async def _without_doubted(
+    unit: Unit, rows: RowFilter, by: Author, count: int, spare: Collection[str]
+) -> int:
+    """Archive what is set apart, then what is from outside and only marked; return how many."""
+    apart = replace(rows, statuses=frozenset({"quarantined"}))
+    made = len(await make_room(unit, apart, by, count, spare))
+    catalogue = await unit.keys.all(rows.tenant)
+    marked = replace(rows, statuses=LIVING, keys=doubted_keys(catalogue) & (rows.keys or set()))
+    return made + len(await make_room(unit, marked, by, count - made, spare))
 
 
 def with_room_made(receipt: Receipt, archived: int) -> Receipt:
