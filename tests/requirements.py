@@ -180,6 +180,17 @@ REQUIREMENTS: dict[str, Requirement] = {
         "what is restored where another value has been kept since waits for a person", _UPKEEP
     ),
     "write.unrelated": _R("facts about other things never retire each other", _CLAIMS),
+    "write.signs": _R(
+        "signs, currencies, scripts and letters are part of what is said: nothing that differs in"
+        " them is taken for the same",
+        _CLAIMS,
+    ),
+    "write.whose": _R(
+        "a statement is the word of the heaviest who says it; nothing lighter silences, rewords or"
+        " outdates it, nor an equal one what was accepted",
+        _WORK,
+    ),
+    "write.linear": _R("reading a text takes time in proportion to its length", _CLAIMS),
     "write.conflict": _R("another value for a topic supersedes or waits for a person", _WORK),
     "write.judged": _R("a judge is believed where it can be checked, and blocks nobody", _WORK),
     "write.split": _R("a long text becomes linked parts", _WORK),
@@ -201,6 +212,11 @@ REQUIREMENTS: dict[str, Requirement] = {
         "deciding what waits needs what saying it or taking it away would, and is not for whoever"
         " wrote what is quarantined",
         _PEOPLE,
+    ),
+    "update.guards": _R(
+        "an update ends nothing sooner without `forget`, changes no heavier or accepted word of"
+        " others' without `review`, and brings no text from outside into anybody's word",
+        "hindsight_ray/service/update.py",
     ),
     "people.confirm": _R(
         "a statement that waits is active once it is said with confidence", _WAITS

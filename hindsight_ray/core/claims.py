@@ -7,12 +7,13 @@ by", "is hosted in"), where the kinds differ or are open, or where places may li
 the answer is that they *may* exclude each other, and a person is asked. What happened ("release 41
 failed", "Dana reviewed it"), what is one of several ("a problem of", "supports", "depends on"), and
 what is hedged, bounded or said to come on top ("also") excludes nothing. A number after a noun
-("release 41") names a thing; only a quantity ("3 replicas") is a value.
+("release 41") names a thing; only a quantity ("3 replicas") is a value. Things whose names differ
+by more than capitals, if only by a sign ("C", "C++"), are never certainly one.
 """
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from hindsight_ray.core.forms import (
@@ -22,11 +23,13 @@ from hindsight_ray.core.forms import (
     POINTING,
     RELATIONS,
     UNSURE,
+    folded_away,
     is_han,
+    marks,
     plain_text,
 )
-from hindsight_ray.core.kinds import CLOSED, Value, number_of, value_of
-from hindsight_ray.core.slots import Clash, in_one_slot, in_other_order
+from hindsight_ray.core.kinds import BOUNDING, CLOSED, Value, number_of, value_of
+from hindsight_ray.core.slots import Clash, in_one_slot, in_other_order, same_number
 from hindsight_ray.core.words import listed, tokens
 
 _OWN = listed("our my your")
@@ -38,6 +41,14 @@ _OPEN_ENDED = listed(
     " point idea thing downside drawback strength weakness topic task job friend colleague"
     " contributor reviewer participant skill hobby language interest tool plugin source sign"
     " 原因 问题 目标 风险 例子 成员 功能 步骤 办法 优点 缺点 依赖 结果 爱好 朋友 同事"
+)
+_SEVERAL = listed(
+    # there may be two of them, though one is named
+    "author coauthor editor translator contact parent child sibling brother sister son daughter"
+    " cousin uncle aunt sponsor supplier vendor provider partner founder cofounder creator inventor"
+    " winner speaker guest host mentor teacher coach translator developer designer engineer tester"
+    " writer director witness ally language keyword category tag alias nickname"
+    " 作者 编辑 译者 联系人 家长 父母 供应商 合伙人 创始人 赞助商 嘉宾 语言 老师"
 )
 _PLACES = listed(
     "region location city country site office address zone home place area 地区 城市 地点"
@@ -53,6 +64,9 @@ _STATIVE = {
     "approver": "approve", "administrator": "administer", "负责人": "负责", "负责": "负责",
     "维护": "维护", "维护人": "维护", "管理": "管理", "管理人": "管理", "管理员": "管理",
 }  # fmt: skip
+
+_STATEMENT_MAX = 400  # characters: what is longer says more than one thing of something
+_SPELLING = re.compile("[,，]")
 
 _A = r"(?P<a>[^\s,;:.]+(?:\s[^\s,;:.]+){0,3}?)"
 _S = r"(?P<s>[^,;:]+?)"
@@ -96,6 +110,8 @@ class Claim:
     subject: tuple[str, ...]
     value: Value
     certain: bool
+    called: str  # the subject as it is written, but for capitals
+    signs: tuple[str, ...]  # of the value
 
     @property
     def about(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -108,15 +124,25 @@ def clash(new: str, kept: str) -> Clash | None:
     for claim in mine:
         for other in theirs:
             if claim.about == other.about:
-                return _apart(claim, other)
-    return in_one_slot(new, kept) or in_other_order(new, kept)
+                return _doubted(_apart(claim, other), new, kept)
+    return _doubted(in_one_slot(new, kept), new, kept) or in_other_order(new, kept)
+
+
+def _doubted(found: Clash | None, new: str, kept: str) -> Clash | None:
+    """The same, and not certain where a reading that folds signs has made the two more alike."""
+    if found is None or not found.certain:
+        return found
+    return Clash(folded_away(new) == folded_away(kept))
 
 
 def same_claim(new: str, kept: str) -> bool:
     """Whether the two say in two forms that one thing has one and the same value."""
     theirs = claims(kept)
     return any(
-        claim.about == other.about and claim.value == other.value
+        claim.about == other.about
+        and claim.called == other.called
+        and claim.value == other.value
+        and claim.signs == other.signs
         for claim in claims(new)
         for other in theirs
     )
@@ -126,13 +152,21 @@ def same_claim(new: str, kept: str) -> bool:
 def claims(text: str) -> tuple[Claim, ...]:
     """What the statement says of something that has one value, as its form can be read."""
     plain = plain_text(text)
+    if len(plain) > _STATEMENT_MAX:
+        return ()
     words = plain.casefold().split()
     if not words or words[0] in _ARTICLES | POINTING or UNSURE & {*words, *_han(plain)}:
         return ()
-    return tuple(dict.fromkeys(_claims(plain)))
+    ended = "!" if text.rstrip(" .。").endswith(("!", "！")) else ""
+    found = tuple(dict.fromkeys(_claims(plain, ended)))
+    if found or _SPELLING.search(plain) is None:
+        return found
+    # A stray comma makes no other thing, but what is read so is not certain.
+    loose = _claims(" ".join(_SPELLING.sub(" ", plain).split()), ended)
+    return tuple(dict.fromkeys(replace(claim, certain=False, called=plain) for claim in loose))
 
 
-def _claims(plain: str) -> Iterator[Claim]:
+def _claims(plain: str, ended: str) -> Iterator[Claim]:
     for form, sure in _FRAMES:
         found = form.fullmatch(plain)
         if found is None:
@@ -150,7 +184,9 @@ def _claims(plain: str) -> Iterator[Claim]:
             if value.sort == "word":
                 continue  # "my sister is tall" says a property, and there may be more of them
             certain = value.sort in CLOSED
-        yield Claim(attribute, subject, value, certain)
+        called = " ".join(word for word in found["s"].casefold().split() if word != "the")
+        called += ended if found.end("s") == len(plain) else ""
+        yield Claim(attribute, subject, value, certain, called, marks(found["v"]))
 
 
 def _attribute(said: str) -> tuple[str, ...] | None:
@@ -185,10 +221,13 @@ def _apart(new: Claim, kept: Claim) -> Clash | None:
         return None  # the same, or the same more fully
     certain = (
         (new.certain or kept.certain)
+        and new.called == kept.called
         and one.sort == other.sort
         and one.unit == other.unit
         and one.sort != "word"
-        and new.attribute[-1] not in _PLACES
+        and not BOUNDING & {*one.unit}
+        and not (one.sort == "quantity" and same_number(one, other))
+        and new.attribute[-1] not in _PLACES | _SEVERAL
     )
     return Clash(certain)
 

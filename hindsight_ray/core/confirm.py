@@ -11,6 +11,7 @@ from hindsight_ray.core.verdict import (
     may_change,
     says_the_same,
 )
+from hindsight_ray.core.whose import outweighs, sourced
 from hindsight_ray.domain.draft import Draft
 
 
@@ -39,11 +40,11 @@ def confirmed(
             return verdict  # it is stored, in the place of another value
         if verdict.pending:
             return Verdict(duplicate_of=memory, why=f"{memory.id} says the same, and waits")
-        heavier = draft.source.weight >= memory.source.weight
+        takes = draft.source.weight >= memory.source.weight or outweighs(draft, memory)
         changes = {
             "status": "active",
             "confidence": max(memory.confidence, draft.confidence),
-            "source": draft.source if heavier else memory.source,
+            "source": sourced(draft, memory) if takes else memory.source,
         }
         return Verdict(
             merged=memory.model_copy(update=changes), why=f"it confirms {memory.id}, which waited"

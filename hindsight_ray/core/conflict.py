@@ -16,7 +16,7 @@ from typing import Literal
 
 from hindsight_ray.core.keywords import stem
 from hindsight_ray.core.kinds import HAN_NUMBERS, NUMBER_WORDS
-from hindsight_ray.core.words import listed, tokens
+from hindsight_ray.core.words import PUNCTUATION, listed, singular, tokens
 from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.rows import EmbeddingSpace
 
@@ -39,8 +39,18 @@ _NEGATIONS = listed(
     "未 非 别 勿 禁 莫 ない ません なし ぬ"
 )
 _CONDITIONS = listed(
-    "when if unless except only until while after before always sometimes 如果 若 除非 除 "
-    "只 仅 僅 直到 总 有时"
+    "when if unless except only until while after before always sometimes rarely hardly seldom "
+    "barely scarcely almost nearly few little occasionally partly mostly usually 如果 若 除非 除 "
+    "只 仅 僅 直到 总 有时 几乎 很少 难得 未必"
+)
+# Words that change what a statement says, however many others agree: none is merely more of it.
+_CHANGING = listed(
+    "may might can could should must would will shall was were had did used former previous next "
+    "last future old new fake alleged supposed supposedly planned proposed some many most all any "
+    "each every both several half least than more less under over above below about around "
+    "roughly approximately often generally normally typically possibly probably perhap maybe "
+    "once again too enough fail fails failed stop stops stopped refuse refuses avoid avoids "
+    "曾 将 可 能 应 半 难 少 多 前 后 假 或 约 常 再 已 过"
 )
 _OPPOSED: tuple[tuple[str, str], ...] = (
     ("enable", "disable"), ("enabled", "disabled"), ("on", "off"), ("before", "after"),
@@ -62,11 +72,12 @@ _SAYING = listed(
     "preferred want wants like likes 用 使 设 設 置 定 选 選 由 成 把 被 要 想 喜 欢 歡 使用"
 )
 _SAID_OF_ALL = frozenset(map(stem, _SAYING)) | _SAYING
+_SAYING_FORMS = frozenset(map(singular, _SAYING)) | _SAYING
 _COMMON_MIN = 2
 _MAY_DIFFER = frozenset({"always"})
 
 _LONG_WORDS = 6  # in a shorter statement one word more or less is another statement
-_MARKS = frozenset(".,;:!?\"'`()[]{}。，、；：！？…「」『』（）《》“”‘’-–—·・ \t\r\n\u3000")
+_MARKS = frozenset(PUNCTUATION + "・ \t\r\n\u3000")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +85,8 @@ class Reading:
     """A statement as the rules see it: its words in order, and what must not differ."""
 
     words: tuple[str, ...]  # folded, without fillers or punctuation
-    stems: tuple[str, ...]
+    stems: tuple[str, ...]  # to find what is alike
+    forms: tuple[str, ...]  # to find what is the same: singular, and otherwise as they are
     numbers: tuple[str, ...]
     names: frozenset[str]  # codes, and words written with capitals that are not a sentence's first
     negations: int
@@ -92,6 +104,7 @@ def read(text: str) -> Reading:
     return Reading(
         words=words,
         stems=tuple(stem(word) for word in words),
+        forms=tuple(singular(word) for word in words),
         numbers=tuple(number for word in words if (number := _number(word)) is not None),
         names=frozenset(_names(found)),
         negations=sum(word in _NEGATIONS or word.endswith("n't") for word in words),
@@ -102,7 +115,7 @@ def read(text: str) -> Reading:
 
 def likeness(new: Reading, kept: Reading, similarity: float, space: EmbeddingSpace) -> Likeness:
     """How the new statement stands to the kept one, `similarity` being their cosine."""
-    if new.words == kept.words and new.symbols == kept.symbols:
+    if new.words == kept.words and new.symbols == kept.symbols and _names_agree(new, kept):
         return "same"
     if _opposite(new, kept):
         return "opposite"
@@ -110,10 +123,12 @@ def likeness(new: Reading, kept: Reading, similarity: float, space: EmbeddingSpa
         return "different"
     if similarity < space.duplicate_at:
         return "unsure"
-    if new.stems == kept.stems:
+    if new.forms == kept.forms:
         return "same"
-    more, less = Counter(new.stems) - Counter(kept.stems), Counter(kept.stems) - Counter(new.stems)
-    if more.total() + less.total() == 1 and min(len(new.stems), len(kept.stems)) >= _LONG_WORDS:
+    more, less = Counter(new.forms) - Counter(kept.forms), Counter(kept.forms) - Counter(new.forms)
+    if more.total() + less.total() == 1 and min(len(new.forms), len(kept.forms)) >= _LONG_WORDS:
+        if any(map(_changes, (*more, *less))):
+            return "different"
         return "fuller" if more else "briefer"
     return "different" if more or less else "unsure"
 
@@ -134,9 +149,11 @@ def same_value(new: Reading, kept: Reading, topic: str) -> bool:
         return False
     if new.conditions - _MAY_DIFFER != kept.conditions - _MAY_DIFFER:
         return False
-    own = {*read(topic.replace("_", " ")).stems, *map(stem, _SAYING)}
-    value = [word for word in new.stems if word not in own]
-    return bool(value) and value == [word for word in kept.stems if word not in own]
+    own = {*read(topic.replace("_", " ")).forms, *_SAYING_FORMS}
+    value = [word for word in new.forms if word not in own]
+    if not _names_agree(new, kept):
+        return False
+    return bool(value) and value == [word for word in kept.forms if word not in own]
 
 
 def of_one_subject(new: Reading, kept: Reading) -> bool:
@@ -184,23 +201,30 @@ def rule_on_topic(
     window_s: float,
     *,
     what: str | None = None,
+    reviewed: bool = False,
 ) -> Ruling:
-    """Another value for a topic that allows one. Within the window and for one user both wait
-    for a person; else the heavier source stays, then the newer."""
+    """Another value for a topic that allows one. The heavier source stays; of equal ones what
+    somebody accepted, unless the new one (`reviewed`) was accepted too. Else both wait for a
+    person within the window and for one user, and the newer stays."""
+    ruling = rule_on_weight(weight, kept, reviewed=reviewed)
     age_s = (now - kept.updated_at).total_seconds()
-    if user is not None and user == kept.source.user and age_s < window_s:
+    equal = ruling.verdict == "new wins" and weight == kept.source.weight
+    if equal and user is not None and user == kept.source.user and age_s < window_s:
         named = what or f"topic {kept.topic!r}"
         why = f"{named} was given two values for one user within {window_s:g} s"
         return Ruling("both pending", why)
-    return rule_on_weight(weight, kept)
+    return ruling
 
 
-def rule_on_weight(weight: float, kept: Memory) -> Ruling:
-    """The heavier source stays; of equal ones the newer."""
+def rule_on_weight(weight: float, kept: Memory, *, reviewed: bool = True) -> Ruling:
+    """The heavier source stays; of equal ones what was accepted, unless both were; then the
+    newer."""
     if weight < kept.source.weight:
         return Ruling(
             "new pending", f"its source weighs {weight:g}, that of {kept.id} {kept.source.weight:g}"
         )
+    if weight == kept.source.weight and kept.source.reviewed_by is not None and not reviewed:
+        return Ruling("new pending", f"{kept.id} was accepted by somebody, and it was not")
     return Ruling("new wins", f"{kept.id} is outdated by it")
 
 
@@ -217,9 +241,9 @@ def _opposite(new: Reading, kept: Reading) -> bool:
 
 
 def _without(words: Iterable[str]) -> list[str]:
-    """Stems without negations and the verbs that carry them in English."""
+    """Words without negations and the verbs that carry them in English."""
     carried = frozenset({"do", "does", "did", "to"})
-    return [stem(w) for w in words if w not in _NEGATIONS and w not in carried]
+    return [singular(w) for w in words if w not in _NEGATIONS and w not in carried]
 
 
 def _particulars_differ(new: Reading, kept: Reading) -> bool:
@@ -227,12 +251,22 @@ def _particulars_differ(new: Reading, kept: Reading) -> bool:
         return True
     if new.conditions != kept.conditions or Counter(new.numbers) != Counter(kept.numbers):
         return True
-    known_new, known_kept = set(new.words), set(kept.words)
-    if not new.names <= known_kept or not kept.names <= known_new:
+    if not _names_agree(new, kept):
         return True
-    if Counter(new.stems) == Counter(kept.stems):
-        return new.stems != kept.stems  # the same words in another order: who does what to whom
+    if Counter(new.forms) == Counter(kept.forms):
+        return new.forms != kept.forms  # the same words in another order: who does what to whom
     return False
+
+
+def _changes(form: str) -> bool:
+    """Whether the word may turn what is said, as most adverbs of English may ("formerly")."""
+    return form in _CHANGING or form.endswith("ly")
+
+
+def _names_agree(new: Reading, kept: Reading) -> bool:
+    """Whether neither names what the other does not. A capital makes a name of what may be a
+    filler otherwise: "team A" is not "team"."""
+    return new.names <= {*kept.words, *kept.names} and kept.names <= {*new.words, *new.names}
 
 
 def _number(word: str) -> str | None:

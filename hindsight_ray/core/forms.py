@@ -22,6 +22,7 @@ PAST = listed(
 )
 RELATIONS = listed("of for with by from in on at to and as has have than 和 与 或 的")
 _CLEFT = re.compile(r"(?P<v>[^,;]+?) is (?:what|where|who|when) (?P<rest>.+)", re.IGNORECASE)
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
 _HAN_WORD = re.compile(r"[\u3400-\u9fff]+")
 
 
@@ -34,11 +35,27 @@ def said_words(text: str) -> tuple[str, ...]:
 def plain_text(text: str) -> str:
     """The statement without marks at its end, politeness and other spellings of one form."""
     folded = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
-    folded = re.sub(r"(?<=\d),(?=\d{3})", "", folded)
+    folded = _THOUSANDS.sub("", folded)
     plain = " ".join(folded.split()).strip(" .!。！")
     plain = plain.removeprefix("Please ").removeprefix("please ")
     cleft = _CLEFT.fullmatch(plain)  # "Go is what it is written in" says "it is written in Go"
     return f"{cleft['rest']} {cleft['v']}" if cleft is not None else plain
+
+
+def marks(text: str) -> tuple[str, ...]:
+    """What is no letter, digit or space, in order: what words do not show."""
+    return tuple(ch for ch in text if not ch.isalnum() and not ch.isspace())
+
+
+def folded_away(text: str) -> tuple[str, ...]:
+    """What `plain_text` makes equal though it may tell two things apart: x² and x2, 1,000 and
+    1000. Full-width signs are mere spelling."""
+    commas = tuple(_THOUSANDS.findall(text))
+    if text.isascii():
+        return commas
+    other = (ch for ch in text if not "\uff00" <= ch <= "\uffef" and not ch.isspace())
+    compared = (ch for ch in other if unicodedata.normalize("NFKC", ch) != ch)
+    return (*commas, *compared)
 
 
 def is_han(word: str) -> bool:

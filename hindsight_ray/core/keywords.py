@@ -29,7 +29,7 @@ _DENSE = (
 )
 _DENSE_RUN = re.compile(f"[{_DENSE}]+")
 # A code or entity holds a joint (ERR-42, deploy.rollback, date_format, 10.0.0.1, a@b.c).
-_CODE = re.compile(r"[a-z0-9]+(?:[-_./:@#+][a-z0-9]+)+")
+_CODE = re.compile(r"(?<![a-z0-9])[a-z0-9]++(?:[-_./:@#+][a-z0-9]++)+")
 _WORD = re.compile(r"[^\W_]+")
 _PLAIN = re.compile(r"[a-z]{3,}\Z")
 _STOP_WORDS = (

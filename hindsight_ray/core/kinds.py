@@ -57,7 +57,19 @@ _CLOCK = re.compile(r"\d{1,2}[:.h]\d{2}(?:[:.]\d{2})?|\d{1,2}\s*(?:am|pm|o'clock
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}|\d{1,2}/\d{1,2}(?:/\d{2,4})?")
 _HAN_DAY = re.compile(r"(?:星期|周|週|礼拜)[一二三四五六日天末]")
 _PLAIN_NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)*%?")
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+")
 _HAN = re.compile(r"[\u3400-\u9fff]")
+# Before a number: in what it is counted, and of what it is the bound.
+CURRENCIES = frozenset("$€£¥₹₽₩")
+BOUNDING = frozenset("<>≤≥~≈±=")
+# Capitalised, and said of somebody or something rather than its name.
+_ADJECTIVE_ENDINGS = ("ish", "ese", "ian", "ean", "ican")
+_ADJECTIVES = listed(
+    "swiss french dutch german greek thai czech welsh icelandic iraqi israeli pakistani saudi"
+    " bangladeshi nepali qatari kuwaiti omani yemeni afghan uzbek kazakh slovak serb croat african"
+    " moroccan tibetan cuban roman catholic muslim hindu buddhist gothic arabic celtic nordic"
+    " slavic baltic asian"
+)
 
 
 _CLOSED_WORDS = _DAYS | _MONTHS | _COLOURS | _SWITCHES | frozenset(NUMBER_WORDS)
@@ -65,8 +77,8 @@ _CLOSED_WORDS = _DAYS | _MONTHS | _COLOURS | _SWITCHES | frozenset(NUMBER_WORDS)
 
 def may_begin_a_closed_one(word: str) -> bool:
     """Whether a value of a closed kind, other than a Chinese one, may begin with this word."""
-    if word[:1].isdigit() or word[:1] in ("+", "-") or not word.isascii():
-        return True  # times, dates and numbers begin so
+    if not word[:1].isalpha() or not word.isascii():
+        return True  # times, dates, numbers and their signs begin so
     return word.casefold() in _CLOSED_WORDS
 
 
@@ -86,7 +98,9 @@ def number_of(word: str) -> str | None:
         return NUMBER_WORDS[folded]
     if folded in HAN_NUMBERS:
         return _HAN_DIGITS.get(folded, folded)
-    return folded.replace(",", "") if _PLAIN_NUMBER.fullmatch(folded) else None
+    if _THOUSANDS.fullmatch(folded):
+        return folded.replace(",", "")
+    return folded if _PLAIN_NUMBER.fullmatch(folded) else None
 
 
 def value_of(words: Sequence[str]) -> Value:
@@ -112,11 +126,21 @@ def _value_of(words: tuple[str, ...]) -> Value:
         if holds:
             said = tuple(stem(word) for word in exact) if sort == "day" else exact
             return Value(sort, (joined,) if _HAN.search(joined) else said)
-    number = number_of(words[0])
+    signs = 0
+    while signs < len(words) - 1 and words[signs] in CURRENCIES | BOUNDING | {"-"}:
+        signs += 1
+    number = number_of(words[signs])
     if number is not None:
-        return Value("quantity", (number,), exact[1:])
+        minus = "-" if "-" in words[:signs] else ""
+        unit = tuple(sign for sign in words[:signs] if sign != "-")
+        return Value("quantity", (minus + number,), (*unit, *exact[signs + 1 :]))
     if any(ch.isdigit() for ch in joined):
         return Value("code", exact)
-    if any(ch.isupper() for word in words for ch in word):
+    if any(ch.isupper() for word in words for ch in word) and not _is_adjective(exact):
         return Value("name", exact)
     return Value("word", (joined,) if _HAN.search(joined) else exact)
+
+
+def _is_adjective(words: Sequence[str]) -> bool:
+    last = words[-1]
+    return last in _ADJECTIVES or (len(last) > 4 and last.endswith(_ADJECTIVE_ENDINGS))

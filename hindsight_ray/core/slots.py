@@ -4,6 +4,7 @@ In one order, or otherwise put. Only what is so, or is to be, is compared: past 
 what is said of a thing that a number names exclude nothing.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,12 +17,22 @@ from hindsight_ray.core.forms import (
     RELATIONS,
     UNSURE,
     is_han,
+    marks,
+    plain_text,
     said_words,
 )
 from hindsight_ray.core.keywords import stem
-from hindsight_ray.core.kinds import HAN_UNITS, UNITS, Value, may_begin_a_closed_one, value_of
+from hindsight_ray.core.kinds import (
+    CURRENCIES,
+    HAN_UNITS,
+    UNITS,
+    Value,
+    may_begin_a_closed_one,
+    value_of,
+)
 from hindsight_ray.core.words import listed
 
+_WORDS_MAX = 80  # of a statement that is taken for one
 _BOUNDS = listed("least most up over under above below than about around roughly almost nearly to")
 _COUNTING = listed("is are has have needs need takes take every after only exactly costs lasts")
 _STRUCTURE = BE | RELATIONS | listed("the a an we i when what where every each per do")
@@ -50,10 +61,24 @@ class Clash:
 
 
 def in_one_slot(new: str, kept: str) -> Clash | None:
-    """Two statements in the same words but for one value of a closed kind."""
+    """Two statements in the same words but for one value of a closed kind. Where other marks part
+    them besides ("room (a)", "room a"), it is never certain."""
     mine, theirs = said_words(new), said_words(kept)
     if abs(len(mine) - len(theirs)) > 1 or not mine or mine[0].casefold() in POINTING:
         return None
+    if len(mine) > _WORDS_MAX:
+        return None
+    found = _in_one_slot(mine, theirs)
+    if found is None or not found[0].certain:
+        return None if found is None else found[0]
+    _, a, b = found
+    apart = Counter(marks(plain_text(new))) - Counter(marks("".join(a)))
+    return Clash(apart == Counter(marks(plain_text(kept))) - Counter(marks("".join(b))))
+
+
+def _in_one_slot(
+    mine: Sequence[str], theirs: Sequence[str]
+) -> tuple[Clash, Sequence[str], Sequence[str]] | None:
     start = _common(mine, theirs)
     end = _common(mine[start:][::-1], theirs[start:][::-1])
     a, b = mine[start : len(mine) - end], theirs[start : len(theirs) - end]
@@ -63,17 +88,32 @@ def in_one_slot(new: str, kept: str) -> Clash | None:
     rest = {word.casefold() for word in (*before, *after)}
     if rest & UNSURE or _tells_the_past([*before, "\0", *after]):
         return None
-    one, other = value_of(a), value_of(b)
+    found = _in_slot(before, after, rest, value_of(a), value_of(b))
+    return None if found is None else (found, a, b)
+
+
+def _in_slot(
+    before: Sequence[str], after: Sequence[str], rest: set[str], one: Value, other: Value
+) -> Clash | None:
     if one.sort != other.sort or one == other:
         return None
     if one.sort == "quantity" and _counts(before, after):
         bounded = bool(before) and before[-1].casefold() in _BOUNDS
+        bounded = bounded or same_number(one, other)
         return Clash(not bounded and one.unit == other.unit)
     if one.sort in _DATED and rest & _SCHEDULING:
         return Clash(_is_said_to_be(before, after))
     if one.sort in ("colour", "switch") and before and before[-1].casefold() in BE:
         return Clash(before[0].casefold() in DETERMINERS)
     return None
+
+
+def same_number(one: Value, other: Value) -> bool:
+    """Whether two quantities may be one number in two spellings (5, +5, 5.0)."""
+    try:
+        return float(one.said[0].strip("%")) == float(other.said[0].strip("%"))
+    except ValueError:
+        return one.said[0].lstrip("+") == other.said[0].lstrip("+")
 
 
 def in_other_order(new: str, kept: str) -> Clash | None:
@@ -99,6 +139,8 @@ class _Measured:
 @lru_cache(maxsize=4_096)
 def _measured(text: str) -> _Measured | None:
     words = said_words(text)
+    if len(words) > _WORDS_MAX:
+        return None
     folded = {word.casefold() for word in words}
     if folded & UNSURE or _tells_the_past(words) or folded & POINTING:
         return None
@@ -135,6 +177,8 @@ def _value_at(words: Sequence[str], place: int) -> tuple[int, Value | None]:
 
 def _counts(before: Sequence[str], after: Sequence[str]) -> bool:
     """Whether the number between counts or measures, rather than names what stands before it."""
+    if before and before[-1] in CURRENCIES:
+        before = before[:-1]
     last = before[-1].casefold() if before else ""
     following = after[0].casefold() if after else ""
     if last in DETERMINERS or last in ("第", "号"):

@@ -24,7 +24,9 @@ from hindsight_ray.core.conflict import (
     rule_on_weight,
     same_value,
 )
+from hindsight_ray.core.lookalikes import undisguised
 from hindsight_ray.core.opinion import Opinion, Opinions, Pair, believed
+from hindsight_ray.core.whose import may_reword, outweighs, sourced
 from hindsight_ray.domain.draft import Draft
 from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.rows import EmbeddingSpace
@@ -48,6 +50,7 @@ class Verdict:
     statement is stored, `pending` or not, with `tags` beside its own."""
 
     duplicate_of: Memory | None = None
+    taken_over: Memory | None = None  # the duplicate's next revision, as the new source's word
     merged: Memory | None = None  # the kept record's next revision
     new_text: bool = False  # whether `merged` has the new statement's text
     outdated: tuple[Memory, ...] = ()  # superseded by the new one
@@ -115,7 +118,7 @@ def _among_near(
         if like in ("same", "briefer") or says_the_same(draft, content, kept.memory):
             return _duplicate(draft, kept.memory, equal=equal)
         equal = equal and may_change(draft, kept.memory)
-        if like == "fuller" and equal and draft.source.weight >= kept.memory.source.weight:
+        if like == "fuller" and equal and may_reword(draft, kept.memory):
             return _merged(draft, kept.memory, content)
         if like == "opposite":
             verdict = _opposed(draft, new, kept.memory, verdict, terms, equal=equal)
@@ -166,7 +169,7 @@ def _judged_same(draft: Draft, pair: Pair, opinion: Opinion) -> Verdict:
     equal = equal_readers(draft, kept)
     fuller = len(set(read(new).stems)) > len(set(read(kept.content).stems))
     touches = equal and may_change(draft, kept)
-    if fuller and touches and draft.source.weight >= kept.source.weight:
+    if fuller and touches and may_reword(draft, kept):
         verdict = _merged(draft, kept, new)
     else:
         verdict = _duplicate(draft, kept, equal=equal)
@@ -193,7 +196,11 @@ def _clash(draft: Draft, content: str, kept: Memory) -> Clash | None:
         return None
     if kept.status != "active" or not equal_readers(draft, kept):
         return None
-    return clash(content, kept.content)
+    seen = undisguised(content)
+    if seen == content:
+        return clash(content, kept.content)
+    looks = read(seen).words == read(kept.content).words
+    return Clash(False) if looks or clash(seen, kept.content) else None
 
 
 def _clashing(draft: Draft, pair: Pair, verdict: Verdict, terms: Terms, found: Clash) -> Verdict:
@@ -213,9 +220,19 @@ def _clashing(draft: Draft, pair: Pair, verdict: Verdict, terms: Terms, found: C
 
 
 def _on_one_thing(draft: Draft, kept: Memory, terms: Terms) -> Ruling:
+    return _ruling(draft, kept, terms, what="the same thing")
+
+
+def _ruling(draft: Draft, kept: Memory, terms: Terms, what: str | None = None) -> Ruling:
     source = draft.source
     return rule_on_topic(
-        source.weight, source.user, kept, terms.now, terms.window_s, what="the same thing"
+        source.weight,
+        source.user,
+        kept,
+        terms.now,
+        terms.window_s,
+        what=what,
+        reviewed=source.reviewed_by is not None,
     )
 
 
@@ -248,7 +265,8 @@ def _same_frame(draft: Draft, kept: Memory) -> bool:
 
 
 def _duplicate(draft: Draft, kept: Memory, *, equal: bool) -> Verdict:
-    """The same statement; what the new one knows beyond it (topic, longer life) is added."""
+    """The same statement; what the new one knows beyond it (topic, longer life) is added. One whose
+    word counts for more makes it its own: else whoever says first what others will say holds it."""
     changes: dict[str, object] = {}
     if draft.topic is not None and kept.topic is None:
         changes["topic"] = draft.topic
@@ -261,7 +279,20 @@ def _duplicate(draft: Draft, kept: Memory, *, equal: bool) -> Verdict:
             update={"reviewed_by": draft.source.reviewed_by, "trusted": True}
         )
         changes["derived_from"] = tuple(dict.fromkeys((*kept.derived_from, *draft.derived_from)))
-    if not changes or not equal or not may_change(draft, kept):
+    if not equal or not may_change(draft, kept):
+        return Verdict(duplicate_of=kept, why=f"{kept.id} says the same")
+    if outweighs(draft, kept):
+        own = {
+            "source": sourced(draft, kept),
+            "importance": max(kept.importance, draft.importance),
+            "confidence": max(kept.confidence, draft.confidence),
+            "derived_from": draft.derived_from,
+        }
+        if not changes:
+            why = f"{kept.id} says the same, and is from now on the word of the new source"
+            return Verdict(duplicate_of=kept, taken_over=kept.model_copy(update=own), why=why)
+        changes |= own
+    if not changes:
         return Verdict(duplicate_of=kept, why=f"{kept.id} says the same")
     return Verdict(merged=kept.model_copy(update=changes), why=f"added to {kept.id}")
 
@@ -289,14 +320,9 @@ def _opposed(
     if ruling.verdict == "new pending":
         return replace(verdict, pending=True, why=f"it contradicts {kept.id}, and {ruling.why}")
     if equal and negated(new, read(kept.content)) and kept.status == "active":
-        ruling = rule_on_topic(
-            draft.source.weight,
-            draft.source.user,
-            kept,
-            terms.now,
-            terms.window_s,
-            what="the statement",
-        )
+        ruling = _ruling(draft, kept, terms, what="the statement")
+        if ruling.verdict == "new pending":
+            return replace(verdict, pending=True, outdated=(), why=ruling.why)
         if ruling.verdict == "both pending":
             aside = (*verdict.set_aside, kept)
             return replace(verdict, pending=True, outdated=(), set_aside=aside, why=ruling.why)
@@ -328,9 +354,7 @@ def _on_topic(
             if kept.status == "active" and kept.steps == draft.steps:
                 return _duplicate(draft, kept, equal=True)
             continue
-        ruling = rule_on_topic(
-            draft.source.weight, draft.source.user, kept, terms.now, terms.window_s
-        )
+        ruling = _ruling(draft, kept, terms)
         if ruling.verdict == "both pending":
             doubtful = kept.status != "active" or not may_change(draft, kept)
             aside = () if doubtful else (kept,)

@@ -210,9 +210,14 @@ async def _near(
 
 
 async def _found_again(unit: Unit, draft: Draft, judged: Sequence[Verdict], by: Author) -> Receipt:
-    """Nothing is stored; the kept ones are re-verified where their readers are the same."""
+    """Nothing is stored; the kept ones are re-verified where their readers are the same, and are
+    the new source's word from then on where that counts for more."""
     kept = [v.duplicate_of for v in judged if v.duplicate_of is not None]
     ids = tuple(dict.fromkeys(memory.id for memory in kept))
+    taken = {v.taken_over.id: v.taken_over for v in judged if v.taken_over is not None}
+    for memory in taken.values():
+        following = {"revision": memory.revision + 1, "updated_at": by.now}
+        await commit.put(unit, memory.model_copy(update=following), None, by, judged[0].why)
     equal = [memory.id for memory in kept if verdicts.equal_readers(draft, memory)]
     if equal:
         await unit.stats.verify(draft.tenant, equal, by.now)

@@ -108,7 +108,8 @@ def _kept(weight: float, user: str | None, at: datetime) -> Memory:
     ("weight", "user", "hours", "verdict"),
     [
         (0.6, "alice", 23, "both pending"),
-        (1.0, "alice", 23, "both pending"),
+        (1.0, "alice", 23, "new wins"),
+        (0.5, "alice", 23, "new pending"),
         (0.6, "alice", 24, "new wins"),
         (0.6, None, 1, "new wins"),
         (0.6, "bob", 1, "new wins"),

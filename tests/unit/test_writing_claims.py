@@ -61,7 +61,7 @@ async def test_another_value_retires_the_old_one_in_whatever_form_it_comes(home:
 @pytest.mark.covers("write.claims")
 async def test_two_values_in_a_day_for_one_user_wait_without_a_topic_too(home: Staged) -> None:
     planner = await home.caller(agent="planner", user="alice")
-    old = await _wrote(home, planner, "The port of billing is 80", source="user")
+    old = await _wrote(home, planner, "The port of billing is 80")
     home.clock.advance(hours=3)
     new = await _wrote(home, planner, "The port of billing is 81")
     assert new.result == "pending"

@@ -1,0 +1,176 @@
+"""Whose word a statement is that several have said, and what became of what was accepted."""
+
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from hindsight_ray.core.conflict import rule_on_topic
+from hindsight_ray.core.verdict import Kept, Terms, Verdict, judge
+from hindsight_ray.domain.caller import Caller
+from hindsight_ray.domain.commands import Get, Write
+from hindsight_ray.domain.draft import Draft
+from hindsight_ray.domain.memory import Memory, Source
+from hindsight_ray.domain.receipt import Receipt
+from hindsight_ray.domain.rows import EmbeddingSpace
+from hindsight_ray.service import get, write
+from tests.worlds import Staged, world
+
+NOW = datetime(2026, 3, 2, tzinfo=UTC)
+TERMS = Terms(EmbeddingSpace("m", 4, duplicate_at=0.95, merge_at=0.85), NOW, 24 * 3600)
+_LONG = "Deploys to production require written approval from the platform lead on weekdays"
+
+
+@pytest.fixture
+async def home(tmp_path: Path) -> AsyncGenerator[Staged]:
+    async with world(tmp_path) as staged:
+        yield staged
+
+
+async def _wrote(home: Staged, caller: Caller, content: str, **fields: object) -> Receipt:
+    command = {"command_id": uuid4().hex, "content": content, **fields}
+    return await write.write(home.world, caller, Write.model_validate(command))
+
+
+async def _got(home: Staged, caller: Caller, receipt: Receipt) -> Memory:
+    command = Get.model_validate({"memory_id": receipt.ids[0]})
+    return await get.get(home.world, caller, command)
+
+
+@pytest.mark.covers("write.whose")
+@pytest.mark.parametrize("topic", [None, "billing_owner"])
+@pytest.mark.parametrize("source", ["agent", "tool"])
+async def test_what_a_lighter_one_planted_becomes_the_word_of_whoever_says_it_too(
+    home: Staged, topic: str | None, source: str
+) -> None:
+    planner = await home.caller(agent="planner", user="alice", lifetime_s=10**7)
+    alice = await home.caller(user="alice", lifetime_s=10**7)
+    planted = await _wrote(
+        home, planner, "The owner of billing is Dana", source=source, topic=topic, importance=0.0
+    )
+    again = await _wrote(home, alice, "The owner of billing is Dana", topic=topic, importance=0.7)
+    assert (again.result, again.ids) == ("duplicate", planted.ids)
+    kept = await _got(home, alice, again)
+    assert (kept.source.kind, kept.source.weight, kept.source.trusted) == ("user", 1.0, True)
+    assert (kept.source.agent, kept.revision, kept.importance) == (None, 2, 0.7)
+    assert "word of the new source" in again.why
+    home.clock.advance(days=3)
+    other = await _wrote(home, planner, "The owner of billing is Mallory", topic=topic)
+    assert other.result == "pending"
+    assert (await _got(home, alice, again)).status == "active"
+
+
+@pytest.mark.covers("write.whose")
+async def test_what_a_heavier_one_said_stays_theirs(home: Staged) -> None:
+    planner = await home.caller(agent="planner", user="alice")
+    alice = await home.caller(user="alice")
+    first = await _wrote(home, alice, "The owner of billing is Dana")
+    assert (await _wrote(home, planner, "Billing has Dana as its owner")).ids == first.ids
+    kept = await _got(home, alice, first)
+    assert (kept.source.kind, kept.revision) == ("user", 1)
+
+
+@pytest.mark.covers("write.whose")
+async def test_a_planted_end_does_not_end_the_word_of_whoever_says_it_too(home: Staged) -> None:
+    planner = await home.caller(agent="planner", user="alice")
+    alice = await home.caller(user="alice")
+    ends = home.clock.now() + timedelta(hours=1)
+    await _wrote(home, planner, "Alice is allergic to nuts", source="tool", expires_at=ends)
+    kept = await _got(home, alice, await _wrote(home, alice, "Alice is allergic to nuts"))
+    assert (kept.expires_at, kept.source.kind, kept.source.weight) == (None, "user", 1.0)
+
+
+@pytest.mark.covers("write.claims")
+async def test_a_disguised_name_waits_beside_what_it_looks_like(home: Staged) -> None:
+    planner = await home.caller(agent="planner", lifetime_s=10**7)
+    true = await _wrote(home, planner, "The owner of billing is Dana")
+    home.clock.advance(days=2)
+    for said in ("The owner of b\u0456lling is Eve", "The owner of billing, is Eve"):
+        assert (await _wrote(home, planner, said)).result == "pending"
+    assert (await _got(home, planner, true)).status == "active"
+
+
+def _draft(content: str, source: Source) -> Draft:
+    return Draft.model_validate(
+        {
+            "tenant": "acme", "principal": "agent:a", "command_id": "c", "scope": "user:alice",
+            "audience": ("user:alice",), "content": content, "source": source,
+        }
+    )  # fmt: skip
+
+
+def _memory(content: str, source: Source) -> Memory:
+    return Memory(
+        id="5b0f3c1e-7d55-5d0b-9b1a-3f6f0c9c2a71",
+        revision=1,
+        tenant="acme",
+        scope="user:alice",
+        audience=("user:alice",),
+        content=content,
+        type="fact",
+        created_at=NOW - timedelta(hours=1),
+        updated_at=NOW - timedelta(hours=1),
+        source=source,
+        embedding_model="m",
+    )
+
+
+def _judged(new: str, kept: str, by: Source, kept_by: Source) -> Verdict:
+    draft = _draft(new, by)
+    return judge(draft, new, [Kept(_memory(kept, kept_by), 0.99)], (), TERMS)
+
+
+_SAID = Source(kind="agent", weight=0.6, agent="a", user="alice")
+_ACCEPTED = _SAID.model_copy(update={"reviewed_by": "user:alice"})
+
+
+@pytest.mark.covers("write.whose")
+@pytest.mark.parametrize(
+    ("new", "kept"),
+    [
+        ("The port of billing is 81", "The port of billing is 80"),
+        ("Deploys on Friday are not allowed", "Deploys on Friday are allowed"),
+    ],
+)
+def test_what_was_accepted_stays_where_nobody_heavier_speaks_against_it(
+    new: str, kept: str
+) -> None:
+    found = _judged(new, kept, _SAID, _ACCEPTED)
+    assert (found.pending, found.outdated, found.set_aside) == (True, (), ())
+    heavier = _SAID.model_copy(update={"weight": 1.0})
+    assert len(_judged(new, kept, heavier, _ACCEPTED).outdated) == 1
+
+
+@pytest.mark.covers("write.whose")
+def test_an_accepted_text_is_not_reworded_by_what_nobody_accepted() -> None:
+    fuller = _LONG.replace("approval", "formal approval")
+    assert _judged(fuller, _LONG, _SAID, _ACCEPTED).merged is None
+    merged = _judged(fuller, _LONG, _SAID.model_copy(update={"weight": 0.9}), _ACCEPTED).merged
+    assert merged is not None
+    assert merged.source.reviewed_by is None
+    same = _judged(_LONG, _LONG, _SAID.model_copy(update={"weight": 0.9}), _ACCEPTED)
+    assert same.taken_over is not None
+    assert same.taken_over.source.reviewed_by == "user:alice"
+
+
+@pytest.mark.covers("write.whose")
+def test_a_merger_makes_nothing_lighter() -> None:
+    heavy = _SAID.model_copy(update={"weight": 1.0})
+    fuller = _LONG.replace("approval", "formal approval")
+    assert _judged(fuller, _LONG, _SAID, heavy).merged is None
+    with_topic = _draft(_LONG, _SAID).model_copy(update={"topic": "deploys"})
+    found = judge(with_topic, _LONG, [Kept(_memory(_LONG, heavy), 0.99)], (), replace(TERMS))
+    assert found.merged is not None
+    assert found.merged.source == heavy
+
+
+@pytest.mark.covers("write.whose")
+@pytest.mark.parametrize(
+    ("weight", "verdict"), [(0.5, "new pending"), (0.6, "both pending"), (0.9, "new wins")]
+)
+def test_within_the_window_the_heavier_one_is_not_silenced(weight: float, verdict: str) -> None:
+    kept = _memory("The port of billing is 80", _SAID)
+    assert rule_on_topic(weight, "alice", kept, NOW, 24 * 3600).verdict == verdict
