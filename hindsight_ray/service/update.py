@@ -1,11 +1,12 @@
 """Change a memory in place: its readers stay who they are.
 
 So nothing may be written into it that asks more of a reader than it does: what an agent learned
-with one user, or was offered in a run, goes to a record of its own.
+with one user, or was offered in a run, goes to a record of its own. Nor does `write` alone take
+away what others said: an earlier end needs `forget`, another text for a heavier word `review`.
 """
 
 from hindsight_ray.core.admission import split
-from hindsight_ray.core.audience import contained, written_audience
+from hindsight_ray.core.audience import contained, doubted, written_audience
 from hindsight_ray.core.cleaning import no_refused
 from hindsight_ray.core.redaction import redacted
 from hindsight_ray.domain.access import Revision
@@ -31,6 +32,10 @@ from hindsight_ray.service.write import source_kind
 async def update(world: World, caller: Caller, command: Update) -> Receipt:
     """Change what the command names; needs `read` on the audience and `write` on the scope.
 
+    To end it sooner needs `forget` too; `review`, to change what is said in a record that somebody
+    else said with more weight, or that was accepted. What a run showed from outside goes into no
+    record that somebody said or accepted.
+
     Raises `NotFound`, `AccessDenied`, `RevisionConflict` if `if_revision` is not the current one,
     `InvalidInput`, `CommandReused`.
     """
@@ -52,6 +57,7 @@ async def update(world: World, caller: Caller, command: Update) -> Receipt:
             return done
         admitted.require_ahead("expires_at", command.expires_at)
         _check_revision(memory, command)
+        _require_more(admitted, memory, command)
         taken_over = await inherited(unit, admitted, None)
         following = _following(admitted, memory, command, content, taken_over)
         doubted = content is not None and not following.source.trusted
@@ -73,6 +79,39 @@ async def _may_update(unit: Unit, admitted: Admitted, command: Update) -> Memory
     memory = await visible(unit, admitted, command.memory_id)
     admitted.require("write", memory.scope)
     return memory
+
+
+def _require_more(admitted: Admitted, memory: Memory, command: Update) -> None:
+    """Raise `AccessDenied` where the change takes away what `write` alone may not."""
+    end, kept_end = command.expires_at, memory.expires_at
+    if end is not None and (kept_end is None or end < kept_end):
+        admitted.require("forget", memory.scope)
+    said = (command.content, command.confidence, command.importance, command.tags)
+    if all(one is None for one in said) or _speaks_for(admitted.caller, memory.source):
+        return
+    heavier = memory.source.weight > SOURCE_WEIGHTS[source_kind(admitted)]
+    if heavier or memory.source.reviewed_by is not None:
+        admitted.require("review", memory.scope)
+
+
+def _speaks_for(caller: Caller, source: Source) -> bool:
+    """Whether the caller said it, or comes with the user whose word it is."""
+    if caller.user is not None and caller.user == source.user:
+        return True
+    return source.agent is not None and source.agent == caller.agent
+
+
+def _refuse_outside(admitted: Admitted, memory: Memory, taken_over: Inherited) -> None:
+    """Raise `AccessDenied` where text from outside might get into what somebody stands by."""
+    if not taken_over.untrusted or doubted(memory):
+        return
+    raise AccessDenied(
+        f"`memory` {memory.id!r} is somebody's word, and `{admitted.caller.principal}` was shown"
+        " text from outside in a run that is open; write a statement of its own, or end the run",
+        action="write",
+        object=memory.scope,
+        revision=admitted.revision,
+    )
 
 
 def _masked(content: str | None, privacy: Privacy) -> tuple[str | None, int]:
@@ -122,6 +161,7 @@ def _following(
     }
     if content is not None or tags is not None:
         refuse_laundering(admitted, memory, taken_over)
+        _refuse_outside(admitted, memory, taken_over)
     if content is not None:
         changes["source"] = _source(admitted, memory, taken_over)
     changes |= {"revision": memory.revision + 1, "updated_at": admitted.now}

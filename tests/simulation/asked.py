@@ -35,7 +35,7 @@ def _confirm(pending: Kept, new: Kept) -> None:
     pending.rests_on |= new.rests_on
     if new.weight >= pending.weight:
         pending.trusted, pending.reviewed = new.trusted, new.reviewed
-        pending.author, pending.weight = new.author, new.weight
+        pending.author, pending.weight, pending.user = new.author, new.weight, new.user
 
 
 def _add_to(old: Kept, new: Kept, *, longer: bool, accepts: bool) -> None:
@@ -232,6 +232,7 @@ class Asked:
             weight=0.2 if taken.untrusted else self._weight(outside=outside),
             ever_untrusted=outside,
             project=command.project,
+            user=who.user,
             users=self._own_word(),
         )
         known = (who.tenant, who.owner, command.command_id) in self.receipts
@@ -323,7 +324,7 @@ class Asked:
         if key in self.receipts:
             return self.receipts[key], None
         taken = model.inherited(who)
-        if write and command.content is not None and self._launders(old):
+        if write and self._takes_away(command, old, from_outside=taken.untrusted):
             return _no("AccessDenied")
         status = old.status
         if command.content is not None and taken.untrusted and model.set_apart(who, old.scope):
@@ -337,11 +338,30 @@ class Asked:
                 old.trusted = not taken.untrusted
                 old.ever_untrusted |= taken.untrusted
                 old.author = f"agent:{who.agent}" if who.agent else f"user:{who.user}"
+                old.user = who.user
                 old.weight = 0.2 if taken.untrusted else self._weight(outside=False)
 
         result = "pending" if status == "quarantined" else "stored"
         said: Said = ("ok", (result, (str(command.memory_id),)))
         return said, self._once(key, said, effect)
+
+    def _takes_away(self, command: c.Update, old: Kept, *, from_outside: bool) -> bool:
+        """Whether it asks for more than `write`, and the caller has not got that."""
+        model, who = self.model, self.who
+        end = self.seconds(command.expires_at)
+        sooner = end is not None and (old.expires is None or end < old.expires)
+        if sooner and not model.may(who, "forget", old.scope):
+            return True
+        heavier = old.weight > self._weight(outside=False) or old.reviewed is not None
+        says = command.content is not None or command.importance is not None
+        if says and heavier and not self._speaks_for(old):
+            return not model.may(who, "review", old.scope)
+        sound = old.trusted or old.reviewed is not None
+        return command.content is not None and (self._launders(old) or (from_outside and sound))
+
+    def _speaks_for(self, old: Kept) -> bool:
+        own = f"agent:{self.who.agent}" == old.author if self.who.agent else False
+        return own or (self.who.user is not None and self.who.user == old.user)
 
     def _launders(self, old: Kept) -> bool:
         """Whether what the caller may have learned asks more of a reader than this one does."""
@@ -507,6 +527,7 @@ class Asked:
                 old.content = command.content
                 old.users |= self._own_word()
                 old.author = f"agent:{who.agent}" if who.agent else f"user:{who.user}"
+                old.user = who.user
                 old.weight = self._weight(outside=False)
 
         result = "forgotten" if command.decision == "reject" else "stored"
@@ -656,6 +677,7 @@ class Asked:
             author="agent:reviewer",
             weight=0.2 if untrusted else 0.6,
             reviewed=run.vouched_by,
+            user=next(iter(users)) if len(users) == 1 else None,
             users=frozenset(users if len(users) == 1 else set[str]()),
             dated=True,
             ever_untrusted=untrusted,

@@ -661,6 +661,7 @@ def _go_back(one: Kept, now: Memory) -> None:
     one.content, one.status, one.trusted = now.content, now.status, source.trusted
     one.reviewed, one.weight = source.reviewed_by, source.weight
     one.author = f"agent:{source.agent}" if source.agent else f"user:{source.user}"
+    one.user = source.user
     one.rests_on = frozenset(ref.id for ref in now.derived_from)
 
 

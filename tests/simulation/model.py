@@ -79,6 +79,7 @@ class Kept:
     ever_untrusted: bool = False
     project: str | None = None
     put_away: str | None = None  # the status that it had when it was archived
+    user: str | None = None  # whose word it is, or whom its author acted for
     users: frozenset[str] = frozenset()  # whose word any revision of it was
     rests_on: frozenset[str] = frozenset()
 
