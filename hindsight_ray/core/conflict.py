@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from hindsight_ray.core.keywords import stem
 from hindsight_ray.core.kinds import HAN_NUMBERS, NUMBER_WORDS
+from hindsight_ray.core.skim import lacks
 from hindsight_ray.core.words import PUNCTUATION, listed, singular, tokens
 from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.rows import EmbeddingSpace
@@ -80,18 +81,51 @@ _LONG_WORDS = 6  # in a shorter statement one word more or less is another state
 _MARKS = frozenset(PUNCTUATION + "・ \t\r\n\u3000")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reading:
-    """A statement as the rules see it: its words in order, and what must not differ."""
+    """A statement as the rules see it: its words in order, and what must not differ. The rest is
+    found out when it is first asked for: the words alone tell most statements apart."""
 
+    plain: str
+    tokens: tuple[str, ...]
     words: tuple[str, ...]  # folded, without fillers or punctuation
-    stems: tuple[str, ...]  # to find what is alike
-    forms: tuple[str, ...]  # to find what is the same: singular, and otherwise as they are
-    numbers: tuple[str, ...]
-    names: frozenset[str]  # codes, and words written with capitals that are not a sentence's first
-    negations: int
-    conditions: frozenset[str]
-    symbols: tuple[str, ...]
+
+    @cached_property
+    def stems(self) -> tuple[str, ...]:
+        """To find what is alike."""
+        return tuple(map(stem, self.words))
+
+    @cached_property
+    def forms(self) -> tuple[str, ...]:
+        """To find what is the same: singular, and otherwise as they are."""
+        return tuple(map(singular, self.words))
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        return tuple(number for word in self.words if (number := _number(word)) is not None)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Codes, and words written with capitals that are not a sentence's first."""
+        return frozenset(_names(self.tokens))
+
+    @cached_property
+    def negations(self) -> int:
+        return sum(word in _NEGATIONS or word.endswith("n't") for word in self.words)
+
+    @cached_property
+    def conditions(self) -> frozenset[str]:
+        return _CONDITIONS.intersection(self.words)
+
+    @cached_property
+    def symbols(self) -> tuple[str, ...]:
+        text = self.plain
+        return tuple(ch for ch in text if not ch.isalnum() and ch not in _MARKS and ch != "_")
+
+    @cached_property
+    def parts(self) -> tuple[str, ...]:
+        """Of the words that an opposite has too, what stands in each of their forms."""
+        return tuple(form[:-1] for form in _without(self.words))
 
 
 @lru_cache(maxsize=4_096)
@@ -100,17 +134,7 @@ def read(text: str) -> Reading:
     plain = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
     found = tokens(plain)
     folded = [token.casefold() for token in found]
-    words = tuple(word for word in folded if word not in _FILLERS)
-    return Reading(
-        words=words,
-        stems=tuple(stem(word) for word in words),
-        forms=tuple(singular(word) for word in words),
-        numbers=tuple(number for word in words if (number := _number(word)) is not None),
-        names=frozenset(_names(found)),
-        negations=sum(word in _NEGATIONS or word.endswith("n't") for word in words),
-        conditions=frozenset(word for word in words if word in _CONDITIONS),
-        symbols=tuple(ch for ch in plain if not ch.isalnum() and ch not in _MARKS and ch != "_"),
-    )
+    return Reading(plain, tuple(found), tuple(word for word in folded if word not in _FILLERS))
 
 
 def likeness(new: Reading, kept: Reading, similarity: float, space: EmbeddingSpace) -> Likeness:
@@ -131,6 +155,12 @@ def likeness(new: Reading, kept: Reading, similarity: float, space: EmbeddingSpa
             return "different"
         return "fuller" if more else "briefer"
     return "different" if more or less else "unsure"
+
+
+def unlike(new: Reading, kept: str) -> bool:
+    """Whether the kept text is certainly neither `same` nor `opposite`, told without taking it
+    apart: of those one word at most may be another. What is less alike is not looked for."""
+    return lacks(kept, new.parts, beyond=1)
 
 
 def same_particulars(new: Reading, kept: Reading) -> bool:
@@ -230,14 +260,12 @@ def rule_on_weight(weight: float, kept: Memory, *, reviewed: bool = True) -> Rul
 
 def _opposite(new: Reading, kept: Reading) -> bool:
     """Whether only a negation or one pair of opposed words sets the two apart."""
-    if new.symbols != kept.symbols:
-        return False
     if (new.negations + kept.negations) % 2 == 1:
-        return _without(new.words) == _without(kept.words)
+        return _without(new.words) == _without(kept.words) and new.symbols == kept.symbols
     if len(new.words) != len(kept.words):
         return False
     apart = [(a, b) for a, b in zip(new.words, kept.words, strict=True) if a != b]
-    return len(apart) == 1 and apart[0] in _OPPOSITES
+    return len(apart) == 1 and apart[0] in _OPPOSITES and new.symbols == kept.symbols
 
 
 def _without(words: Iterable[str]) -> list[str]:
@@ -265,8 +293,10 @@ def _changes(form: str) -> bool:
 
 def _names_agree(new: Reading, kept: Reading) -> bool:
     """Whether neither names what the other does not. A capital makes a name of what may be a
-    filler otherwise: "team A" is not "team"."""
-    return new.names <= {*kept.words, *kept.names} and kept.names <= {*new.words, *new.names}
+    filler otherwise: "team A" is not "team", though "Please The" is "the"."""
+    fillers = _FILLERS - {"a"}
+    mine, theirs = new.names - fillers, kept.names - fillers
+    return mine <= {*kept.words, *kept.names} and theirs <= {*new.words, *new.names}
 
 
 def _number(word: str) -> str | None:

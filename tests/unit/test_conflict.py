@@ -28,6 +28,7 @@ def _likeness(new: str, kept: str, similarity: float = 0.99) -> Likeness:
     [
         ("Dates are written as YYYY-MM-DD", "dates are written as YYYY-MM-DD."),
         ("Please check the log", "Check the log"),
+        ("please The log of job A3 is kept", "The log of job A3 is kept"),
         ("The worker retries failed payments", "The worker retries a failed payment"),
         ("用户喜欢简短的回答", "用户喜欢简短回答。"),
     ],
