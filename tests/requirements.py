@@ -191,6 +191,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         _WORK,
     ),
     "write.linear": _R("reading a text takes time in proportion to its length", _CLAIMS),
+    "write.skimmed": _R("what a look at words rules out, every rule rules out", _CLAIMS),
     "write.conflict": _R("another value for a topic supersedes or waits for a person", _WORK),
     "write.judged": _R("a judge is believed where it can be checked, and blocks nobody", _WORK),
     "write.split": _R("a long text becomes linked parts", _WORK),
@@ -217,6 +218,16 @@ REQUIREMENTS: dict[str, Requirement] = {
         "an update ends nothing sooner without `forget`, changes no heavier or accepted word of"
         " others' without `review`, and brings no text from outside into anybody's word",
         "hindsight_ray/service/update.py",
+    ),
+    "access.begun_later": _R(
+        "a run that is begun or joined takes over what the session was shown in its open runs, and"
+        " one that is begun asks the same of its readers",
+        "hindsight_ray/service/runs.py",
+    ),
+    "access.joining": _R(
+        "nobody brings another user into a run whose scope they may not read, and ending it tells"
+        " them of their own events",
+        "hindsight_ray/service/runs.py",
     ),
     "people.confirm": _R(
         "a statement that waits is active once it is said with confidence", _WAITS
@@ -249,6 +260,10 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     "space.verified": _R("a space that is not what its model says is not switched to", _SPACE),
     "space.killed": _R("a change of the model that was killed goes on where it was", _SPACE),
+    "space.apart": _R(
+        "a store apart is given another space beside, killed or not; what was left is dropped",
+        "hindsight_ray/service/elsewhere.py",
+    ),
     "space.calibrate": _R("a model's thresholds follow from labelled pairs", _SPACE),
     # Text from outside
     "poison.apart": _R(

@@ -52,6 +52,14 @@ async def inherited(unit: Unit, admitted: Admitted, run_id: str | None) -> Inher
     )
 
 
+async def in_open_runs(unit: Unit, admitted: Admitted) -> Offered:
+    """All that the caller was shown in the runs that its session has open."""
+    caller, found = admitted.caller, Offered()
+    for name in await runs_of(unit, admitted, None):
+        found = _together(found, await unit.runs.offered(caller.tenant, name, caller.recorded_as))
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Growth:
     """Runs whose offered set does not hold what is about to be shown yet."""

@@ -1,7 +1,7 @@
 """Runs: begin one, take part in one, end one, read what happened in it.
 
-Taking part needs `write` on the run's scope. Reading needs `read` on its whole audience: the scope
-and every user that a participant acts for.
+Taking part needs `write` on the run's scope. Reading needs `read` on its whole audience: the scope,
+every user that a participant acts for, and what whoever began it had been shown in its open runs.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,11 @@ _PAGE = 50
 
 
 async def start(world: World, caller: Caller, command: StartRun) -> Run:
-    """Begin a run in a scope that the caller may write, with the caller as first participant."""
+    """Begin a run in a scope that the caller may write, with the caller as first participant.
+
+    What the caller was shown in the runs that its session has open counts as shown in this one: its
+    goal may say that already.
+    """
     scope = command.scope or _default_scope(caller)
     async with world.ledger.writing() as unit:
         admitted = await admit(world, unit, caller)
@@ -33,9 +37,11 @@ async def start(world: World, caller: Caller, command: StartRun) -> Run:
         before = await once.replayed(unit, caller, command.command_id, command, Run)
         if before is not None:
             return await unit.runs.get(caller.tenant, before.run_id) or before  # as it is now
-        run = _new_run(admitted, command, scope)
+        shown = await offered.in_open_runs(unit, admitted)
+        run = _new_run(admitted, command, scope, shown.audience)
         await unit.runs.create(run)
         await unit.runs.enter(run.tenant, run.run_id, caller.recorded_as, caller.sitting)
+        await offered.grow_within(unit, admitted, [offered.Growth((run.run_id,), shown)])
         await note_done(
             unit, admitted, verb="StartRun", action="write", scope=scope, name=run.run_id
         )
@@ -47,7 +53,8 @@ async def join(world: World, caller: Caller, command: JoinRun) -> Run:
     """Take part in an open run. Its audience grows by the user that the caller acts for.
 
     Whoever may not read the audience gets the run without what it says of others: no goal, no
-    tools, no other participants.
+    tools, no other participants. Raises `AccessDenied` for who would bring another user into a run
+    whose scope it may not read: its readers would lose it to a stranger.
     """
     async with world.ledger.writing() as unit:
         admitted = await admit(world, unit, caller)
@@ -55,12 +62,16 @@ async def join(world: World, caller: Caller, command: JoinRun) -> Run:
         if run.closed_at is not None:
             raise closed(run)
         if not takes_part(run, caller):
+            if caller.acting_scope not in (None, *run.audience):
+                admitted.require("read", run.scope)
             run = _joined(run, caller)
             await unit.runs.replace(run)
             await note_done(
                 unit, admitted, verb="JoinRun", action="write", scope=run.scope, name=run.run_id
             )
+        shown = await offered.in_open_runs(unit, admitted)
         await unit.runs.enter(run.tenant, run.run_id, caller.recorded_as, caller.sitting)
+        await offered.grow_within(unit, admitted, [offered.Growth((run.run_id,), shown)])
         if not admitted.may_read(run.audience):
             return _bare(run, caller)
         growth = await offered.showing_memories(unit, admitted, (), [run])
@@ -71,7 +82,8 @@ async def join(world: World, caller: Caller, command: JoinRun) -> Run:
 async def close(world: World, caller: Caller, command: CloseRun) -> RunClosure:
     """End a run and say which causes no event answers to and which numbers never arrived.
 
-    Closing again changes nothing and answers the same.
+    Closing again changes nothing and answers the same. Whoever may not read the run is told of its
+    own events alone.
     """
     async with world.ledger.writing() as unit:
         admitted = await admit(world, unit, caller)
@@ -87,12 +99,13 @@ async def close(world: World, caller: Caller, command: CloseRun) -> RunClosure:
         events = await unit.runs.events(run.tenant, run.run_id)
         own = None if admitted.may_read(run.audience) else caller.recorded_as
         gaps = await unit.runs.gaps(run.tenant, run.run_id, agent=own)
+    told = [event for event in events if own in (None, event.agent)]
     if ended_now:
         review_due.after_close(world, run, events)
     return RunClosure(
         run_id=run.run_id,
-        events=len(events),
-        dangling=len(dangling_causes(events)),
+        events=len(told),
+        dangling=len(dangling_causes(told, events)),
         gaps=tuple(gaps),
     )
 
@@ -147,14 +160,17 @@ def _default_scope(caller: Caller) -> ScopeName:
     return user_scope(caller.user)
 
 
-def _new_run(admitted: Admitted, command: StartRun, scope: ScopeName) -> Run:
+def _new_run(admitted: Admitted, command: StartRun, scope: ScopeName, shown: frozenset[str]) -> Run:
+    """Its audience carries that of what was shown, without the agent's own scope: by recording in
+    the run the agent discloses that to the run's readers."""
     caller = admitted.caller
+    own: set[str] = set() if caller.agent is None else {caller.principal}
     run_id = derived_uuid("run", caller.tenant, caller.receipt_owner, command.command_id)
     return Run(
         run_id=RunUuid(run_id),
         tenant=caller.tenant,
         scope=scope,
-        audience=_audience((scope,), caller),
+        audience=_audience((scope, *sorted(shown - own)), caller),
         goal=command.goal,
         task_type=command.task_type,
         goal_digest=goal_digest(command.goal),

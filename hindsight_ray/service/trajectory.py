@@ -59,8 +59,11 @@ def principals_of(run: Run) -> frozenset[ScopeName]:
     return frozenset(agents | users)
 
 
-def dangling_causes(events: Sequence[Event]) -> tuple[EventUuid, ...]:
-    """Causes that no event of the run answers to, each once, in order of first mention."""
-    there = {event.event_id for event in events}
+def dangling_causes(
+    events: Sequence[Event], among: Sequence[Event] | None = None
+) -> tuple[EventUuid, ...]:
+    """Causes of these that no event of the run (or `among` these) answers to, each once, in order
+    of first mention."""
+    there = {event.event_id for event in (events if among is None else among)}
     named = (cause for event in events for cause in event.causes)
     return tuple(dict.fromkeys(cause for cause in named if cause not in there))

@@ -575,10 +575,13 @@ class Asked:
         name = derived_uuid("run", who.tenant, who.owner, command.command_id)
 
         def effect() -> None:
+            shown = model.inherited(who)
+            own = {f"agent:{who.agent}"} if who.agent else set[str]()
+            model.offered[name, who.name] = shown
             model.runs[name] = Course(
                 tenant=who.tenant,
                 scope=scope,
-                audience={scope, *([who.acting] if who.acting else [])},
+                audience={scope, *([who.acting] if who.acting else []), *(shown.audience - own)},
                 members={(who.agent, who.user)},
                 entered={(who.name, who.sitting)},
             )
@@ -593,9 +596,15 @@ class Asked:
         if run.closed:
             return _no("RunClosed")
         audience = run.audience.union([who.acting] if who.acting else [])
+        if audience != run.audience and not model.may(who, "read", run.scope):
+            return _no("AccessDenied")
         reads = model.reads(who, audience, ())
 
         def effect() -> None:
+            shown = model.inherited(who)
+            model.show_text(
+                who, [command.run_id], shown.audience, shown.labels, untrusted=shown.untrusted
+            )
             run.audience |= audience
             run.members.add((who.agent, who.user))
             run.entered.add((who.name, who.sitting))
