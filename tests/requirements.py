@@ -192,6 +192,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     "write.linear": _R("reading a text takes time in proportion to its length", _CLAIMS),
     "write.skimmed": _R("what a look at words rules out, every rule rules out", _CLAIMS),
+    "write.skimmed": _R("what a look at words rules out, every rule rules out", _CLAIMS),
     "write.conflict": _R("another value for a topic supersedes or waits for a person", _WORK),
     "write.judged": _R("a judge is believed where it can be checked, and blocks nobody", _WORK),
     "write.split": _R("a long text becomes linked parts", _WORK),

@@ -29,6 +29,7 @@ from hindsight_ray.core.forms import (
     plain_text,
 )
 from hindsight_ray.core.kinds import BOUNDING, CLOSED, Value, number_of, value_of
+from hindsight_ray.core.skim import lacks
 from hindsight_ray.core.slots import Clash, in_one_slot, in_other_order, same_number
 from hindsight_ray.core.words import listed, tokens
 
@@ -117,14 +118,16 @@ class Claim:
     def about(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return self.attribute, self.subject
 
+    @property
+    def named(self) -> Iterator[str]:
+        """Words of every text about the same thing; a number may be written otherwise."""
+        return (word for word in self.subject if word.isascii() and word.isalpha())
+
 
 def clash(new: str, kept: str) -> Clash | None:
     """How two statements exclude each other, or None if nothing says that they do."""
-    mine, theirs = claims(new), claims(kept)
-    for claim in mine:
-        for other in theirs:
-            if claim.about == other.about:
-                return _doubted(_apart(claim, other), new, kept)
+    for claim, other in _about_one(new, kept):
+        return _doubted(_apart(claim, other), new, kept)
     return _doubted(in_one_slot(new, kept), new, kept) or in_other_order(new, kept)
 
 
@@ -137,15 +140,22 @@ def _doubted(found: Clash | None, new: str, kept: str) -> Clash | None:
 
 def same_claim(new: str, kept: str) -> bool:
     """Whether the two say in two forms that one thing has one and the same value."""
-    theirs = claims(kept)
     return any(
-        claim.about == other.about
-        and claim.called == other.called
-        and claim.value == other.value
-        and claim.signs == other.signs
-        for claim in claims(new)
-        for other in theirs
+        claim.called == other.called and claim.value == other.value and claim.signs == other.signs
+        for claim, other in _about_one(new, kept)
     )
+
+
+def _about_one(new: str, kept: str) -> Iterator[tuple[Claim, Claim]]:
+    """What the two say of the same attribute of the same thing, in order."""
+    mine = claims(new)
+    if all(lacks(kept, claim.named) for claim in mine):
+        return
+    theirs = claims(kept)
+    for claim in mine:
+        for other in theirs:
+            if claim.about == other.about:
+                yield claim, other
 
 
 @lru_cache(maxsize=4_096)

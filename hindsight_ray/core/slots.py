@@ -30,9 +30,11 @@ from hindsight_ray.core.kinds import (
     may_begin_a_closed_one,
     value_of,
 )
+from hindsight_ray.core.skim import lacks
 from hindsight_ray.core.words import listed
 
 _WORDS_MAX = 80  # of a statement that is taken for one
+_VALUE_MAX = 2  # words that name a value
 _BOUNDS = listed("least most up over under above below than about around roughly almost nearly to")
 _COUNTING = listed("is are has have needs need takes take every after only exactly costs lasts")
 _STRUCTURE = BE | RELATIONS | listed("the a an we i when what where every each per do")
@@ -63,10 +65,13 @@ class Clash:
 def in_one_slot(new: str, kept: str) -> Clash | None:
     """Two statements in the same words but for one value of a closed kind. Where other marks part
     them besides ("room (a)", "room a"), it is never certain."""
-    mine, theirs = said_words(new), said_words(kept)
-    if abs(len(mine) - len(theirs)) > 1 or not mine or mine[0].casefold() in POINTING:
+    mine, folded = said_words(new), _folded(new)
+    if not mine or len(mine) > _WORDS_MAX or folded[0] in POINTING:
         return None
-    if len(mine) > _WORDS_MAX:
+    if lacks(kept, folded, beyond=_VALUE_MAX):
+        return None
+    theirs = said_words(kept)
+    if abs(len(mine) - len(theirs)) > 1:
         return None
     found = _in_one_slot(mine, theirs)
     if found is None or not found[0].certain:
@@ -76,13 +81,18 @@ def in_one_slot(new: str, kept: str) -> Clash | None:
     return Clash(apart == Counter(marks(plain_text(kept))) - Counter(marks("".join(b))))
 
 
+@lru_cache(maxsize=4_096)
+def _folded(text: str) -> tuple[str, ...]:
+    return tuple(word.casefold() for word in said_words(text))
+
+
 def _in_one_slot(
     mine: Sequence[str], theirs: Sequence[str]
 ) -> tuple[Clash, Sequence[str], Sequence[str]] | None:
     start = _common(mine, theirs)
     end = _common(mine[start:][::-1], theirs[start:][::-1])
     a, b = mine[start : len(mine) - end], theirs[start : len(theirs) - end]
-    if not (0 < len(a) <= 2 and 0 < len(b) <= 2) or start + end < 2:
+    if not (0 < len(a) <= _VALUE_MAX and 0 < len(b) <= _VALUE_MAX) or start + end < 2:
         return None
     before, after = mine[:start], mine[len(mine) - end :]
     rest = {word.casefold() for word in (*before, *after)}
@@ -118,7 +128,8 @@ def same_number(one: Value, other: Value) -> bool:
 
 def in_other_order(new: str, kept: str) -> Clash | None:
     """The same words otherwise put, with two quantities, days or times."""
-    mine, theirs = _measured(new), _measured(kept)
+    mine = _measured(new)
+    theirs = None if mine is None else _measured(kept)
     if mine is None or theirs is None or mine.words != theirs.words:
         return None
     one, other = mine.value, theirs.value

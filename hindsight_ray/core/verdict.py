@@ -23,6 +23,7 @@ from hindsight_ray.core.conflict import (
     rule_on_topic,
     rule_on_weight,
     same_value,
+    unlike,
 )
 from hindsight_ray.core.lookalikes import undisguised
 from hindsight_ray.core.opinion import Opinion, Opinions, Pair, believed
@@ -144,6 +145,9 @@ def _like(new: Reading, kept: Kept, place: int, terms: Terms) -> Likeness:
     """Of those further off than the nearest few only what they claim is looked at."""
     if place >= _JUDGED:
         return "different"
+    far = kept.similarity < min(terms.space.duplicate_at, terms.space.merge_at)
+    if far and not terms.has_judge and unlike(new, kept.memory.content):
+        return "different"  # or "unsure", which nobody would be asked about
     return likeness(new, read(kept.memory.content), kept.similarity, terms.space)
 
 

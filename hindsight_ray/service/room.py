@@ -31,6 +31,9 @@ async def room_for(
     Counts and archives only what asks nothing of a reader that the draft does not. Raises
     `OverQuota` where too little of that may be archived.
     """
+    limit = world.settings.memories_per_scope_max
+    if await unit.memories.change_number(draft.tenant) + parts <= limit:
+        return 0  # each memory has come with a change: there cannot be as many
     catalogue = await unit.keys.all(draft.tenant)
     rows = RowFilter(
         tenant=draft.tenant,
@@ -39,7 +42,6 @@ async def room_for(
         scopes=frozenset({draft.scope}),
         statuses=frozenset({"active", "pending", "quarantined", "outdated"}),
     )
-    limit = world.settings.memories_per_scope_max
     lacking = await unit.memories.count(rows) + parts - limit
     if lacking <= 0:
         return 0

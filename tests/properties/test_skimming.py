@@ -1,0 +1,85 @@
+"""What a look at the words rules out is what taking a statement apart rules out."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from hindsight_ray.core import claims, conflict, slots
+from hindsight_ray.core.claims import clash, same_claim
+from hindsight_ray.core.conflict import likeness, read, unlike
+from hindsight_ray.domain.rows import EmbeddingSpace
+
+_SPACE = EmbeddingSpace("none", 2, 0.95, 0.85)
+_OF = [
+    "billing", "the parties", "parties", "party", "C++", "X-1,5", "Ünits", "ＡＢ", "team 5",
+    "team five", "缓存", "our", "isn't", "1,000 rows", "the cat's bowls", "boxes", "box", "ﬁle",
+]  # fmt: skip
+_VALUES = [
+    "Dana", "5", "five", "-5", "3 days", "3 hours", "red", "blue", "on", "off", "Monday", "10:30",
+    "1,000", "enabled", "disabled", "两", "2 replicas", "before noon", "after noon",
+]  # fmt: skip
+_FORMS = [
+    "The owner of {s} is {v}", "{s}'s owner is {v}", "{v} is the owner of {s}", "{s} is {v}",
+    "{s} has {v}", "Please keep {s} {v}.", "Do not keep {s} {v}", "keeps {s}, {v}",
+    "{s} is not {v}", "{v} is what {s} is", "the {s} takes {v}", "{s}的负责人是{v}",
+    "every {v} {s} is checked", "Our {s} is {v}!", "{s} never is {v}", "in {s}, {v}",
+    "lint {v} deploying {s}",
+]  # fmt: skip
+
+
+@st.composite
+def _pairs(draw: st.DrawFn) -> tuple[str, str]:
+    """Two statements of a few things and values, in one form or two; or one of them anything."""
+    form, of = draw(st.sampled_from(_FORMS)), draw(st.sampled_from(_OF))
+    new = form.format(s=of, v=draw(st.sampled_from(_VALUES)))
+    if draw(st.booleans()):
+        form = draw(st.sampled_from(_FORMS))
+    if draw(st.booleans()):
+        of = draw(st.sampled_from(_OF))
+    kept = form.format(s=of, v=draw(st.sampled_from(_VALUES)))
+    return new, draw(st.one_of(st.just(kept), st.just(kept), st.text(max_size=30)))
+
+
+_PAIRS = _pairs()
+
+
+def _lacks_nothing(text: str, words: Sequence[str], beyond: int = 0) -> bool:
+    del text, words, beyond
+    return False
+
+
+@pytest.mark.covers("write.skimmed")
+@settings(max_examples=200, deadline=None)
+@example(("The parties are informed", "the party is not informed"))
+@example(("The limit of rows is 1000", "1,000 is the limit of rows"))
+@example(("The owner of team 5 is Dana", "Team five's owner is Eve"))
+@example(("Every 30 days keys change", "Every 2 weeks keys change"))
+@example(("Wait 3 days for boxes", "Please wait 4 days for boxes."))
+@given(_PAIRS)
+def test_what_a_look_rules_out_every_rule_rules_out(pair: tuple[str, str]) -> None:
+    for new, kept in (pair, pair[::-1]):
+        found = clash(new, kept), same_claim(new, kept)
+        with pytest.MonkeyPatch.context() as whole:
+            for rules in (claims, slots):
+                whole.setattr(rules, "lacks", _lacks_nothing)
+            assert found == (clash(new, kept), same_claim(new, kept))
+
+
+@pytest.mark.covers("write.skimmed")
+@settings(max_examples=200, deadline=None)
+@example(("The parties meet", "the party does not meet"))
+@example(("Ship before the review", "ship after the review"))
+@given(_PAIRS)
+def test_what_looks_unlike_is_neither_the_same_nor_the_opposite(pair: tuple[str, str]) -> None:
+    for new, kept in (pair, pair[::-1]):
+        like = likeness(read(new), read(kept), 0.5, _SPACE)
+        assert not unlike(read(new), kept) or like in ("different", "unsure")
+
+
+@pytest.mark.covers("write.skimmed")
+def test_most_of_what_is_about_something_else_is_told_at_a_look() -> None:
+    new = read("The nightly export of invoices takes 3 hours on weekdays")
+    assert unlike(new, "Deploys to the staging cluster are announced in the morning")
+    assert not conflict.unlike(new, "The nightly export of invoices takes no hours on weekdays")
