@@ -4,7 +4,6 @@ In one order, or otherwise put. Only what is so, or is to be, is compared: past 
 what is said of a thing that a number names exclude nothing.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,7 +16,6 @@ from hindsight_ray.core.forms import (
     RELATIONS,
     UNSURE,
     is_han,
-    marks,
     plain_text,
     said_words,
 )
@@ -77,13 +75,22 @@ def in_one_slot(new: str, kept: str) -> Clash | None:
     if found is None or not found[0].certain:
         return None if found is None else found[0]
     _, a, b = found
-    apart = Counter(marks(plain_text(new))) - Counter(marks("".join(a)))
-    return Clash(apart == Counter(marks(plain_text(kept))) - Counter(marks("".join(b))))
+    one, other = plain_text(new).casefold(), plain_text(kept).casefold()
+    start = _common(one, other)
+    end = _common(one[start:][::-1], other[start:][::-1])
+    return Clash(
+        _is_of(one[start : len(one) - end], a) and _is_of(other[start : len(other) - end], b)
+    )
 
 
 @lru_cache(maxsize=4_096)
 def _folded(text: str) -> tuple[str, ...]:
     return tuple(word.casefold() for word in said_words(text))
+
+
+def _is_of(written: str, value: Sequence[str]) -> bool:
+    """Whether nothing but (a part of) the value is written there, marks included."""
+    return "".join(written.split()) in "".join(value).casefold()
 
 
 def _in_one_slot(

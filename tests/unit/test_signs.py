@@ -128,6 +128,7 @@ def _letters(text: str) -> str:
 @settings(max_examples=200, deadline=None)
 @example(("C", "", ""), ("C", "+", "+"), _FORMS[0], ("owner", "Dana", "Eve"))
 @example(("x", "²", ""), ("x", "!", ""), _FORMS[4], ("port", "80", "81"))
+@example(("C", "", ":"), ("C", ":", ""), _FORMS[0], ("port", "80", "81"))
 @given(
     _NAMES,
     _NAMES,
