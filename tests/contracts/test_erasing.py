@@ -42,6 +42,26 @@ async def test_after_an_erasure_no_byte_of_the_users_texts_is_in_any_file(home: 
     assert {"runs", "events", "recalls", "receipts", "window_lines"} <= set(proof.rows)
 
 
+@pytest.mark.covers("erase.bytes")
+@pytest.mark.parametrize("by", [{"user": "alice"}, {"agent": "planner", "user": "alice"}])
+async def test_why_the_user_decided_on_anothers_memory_goes_too(
+    home: Staged, by: dict[str, str]
+) -> None:
+    bob, decider = await home.ticket(user="bob"), await home.ticket(**by)
+    for to in ("user:alice", "agent:planner"):
+        rights = ("read", "write", "review", "forget")
+        await ask(home, bob, c.Share, command_id=to[:4], scope="user:bob", to=to, actions=rights)
+    for n, decision in enumerate(("accept", "reject")):
+        written = await ask(
+            home, bob, c.Write, command_id=f"w{n}", content=f"Tram {n} is late", confidence=0.1
+        )
+        fields = {"memory_id": written.ids[0], "decision": decision, "why": canary(PLACES[n])}
+        await ask(home, decider, c.DecidePending, command_id=f"d{n}", **fields)
+    assert left(home.path)
+    proof: Erased = await ask(home, await home.operator(), c.Erase, user="alice")
+    assert (left(home.path), proof.remains.found) == ({}, ())
+
+
 @pytest.mark.covers("erase.derived")
 async def test_erasing_a_source_retracts_what_was_promoted_and_learned_from_it(
     home: Staged,

@@ -51,6 +51,7 @@ _NO_TEXT = re.compile(
     rf"{_UUID.pattern}|[0-9a-f]{{32,}}|(?:user|agent):\S+(?: user:\S+)?"
     r"|\d{4}-\d\d-\d\dT[\d:.+Z-]+|[\d.e+-]+"
 )
+_DECISIONS = ("accepted", "rejected", "edited and accepted")
 _BATCH = 500
 _BYTES_MIN = 8  # of a text that is searched for: shorter ones are everywhere
 _OF_RUNS: tuple[Table, ...] = (
@@ -225,7 +226,9 @@ def _wipe_receipts(
     rows = select(commands.c.principal, commands.c.command_id, commands.c.receipt)
     for principal, command_id, receipt in connection.execute(
         rows.where(commands.c.tenant == tenant)
-    ):
+    ).all():
+        if f"user:{user}" in principal.split(" "):
+            _wipe_reason(connection, tenant, json.loads(receipt))
         if f"user:{user}" in principal.split(" ") or not gone.isdisjoint(_UUID.findall(receipt)):
             mine.append((principal, command_id))
     for principal, command_id in mine:
@@ -236,6 +239,21 @@ def _wipe_receipts(
         ]
         _take(connection, commands, which, texts)
     return len(mine)
+
+
+def _wipe_reason(connection: Connection, tenant: str, receipt: Any) -> None:
+    """Why they decided so on a memory that stays: its history says it in their words."""
+    if not isinstance(receipt, dict):
+        return
+    told = cast(dict[str, Any], receipt)
+    decision, colon, _ = str(told.get("why", "")).partition(": ")
+    if not colon or decision not in _DECISIONS:
+        return
+    numbers = select(memories.c.number).where(
+        memories.c.tenant == tenant, memories.c.memory_id.in_(told["ids"])
+    )
+    said = [memory_revisions.c.memory.in_(numbers), memory_revisions.c.why == told["why"]]
+    connection.execute(update(memory_revisions).where(*said), {"why": decision})
 
 
 def _take(connection: Connection, table: Table, which: Sequence[Any], texts: set[str]) -> int:
