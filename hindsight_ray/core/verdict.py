@@ -90,6 +90,8 @@ def judge(
 
 def equal_readers(draft: Draft, kept: Memory) -> bool:
     """Whether the two have the same readers: only then may one change the other."""
+    if kept.audience == draft.audience and kept.labels == draft.labels:
+        return True
     return set(kept.audience) == set(draft.audience) and set(kept.labels) == set(draft.labels)
 
 
@@ -262,10 +264,12 @@ def _same_frame(draft: Draft, kept: Memory) -> bool:
         return False
     if draft.steps != kept.steps or draft.project != kept.project:
         return False
-    scenes = (draft.scene, kept.scene)
-    return [scene and (scene.task_type, scene.sharing) for scene in scenes[:1]] == [
-        scene and (scene.task_type, scene.sharing) for scene in scenes[1:]
-    ]
+    if draft.scene is None or kept.scene is None:
+        return draft.scene is kept.scene
+    return (draft.scene.task_type, draft.scene.sharing) == (
+        kept.scene.task_type,
+        kept.scene.sharing,
+    )
 
 
 def _duplicate(draft: Draft, kept: Memory, *, equal: bool) -> Verdict:

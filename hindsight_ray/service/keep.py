@@ -299,6 +299,8 @@ def _part(
     whole: Memory, ids: Sequence[MemoryUuid], part: int, content: str, tags: Sequence[str]
 ) -> Memory:
     """One part's record. A procedure's steps stay with the first."""
+    if part == 0 and not tags:
+        return whole  # it is the first one's record already
     changes: dict[str, object] = {"id": ids[part], "content": content, "part": part}
     changes["tags"] = (*whole.tags, *tags)
     if part > 0:
