@@ -63,7 +63,7 @@ def procedures(trajectory: Trajectory, others: Sequence[Trajectory]) -> tuple[Fi
         Finding(
             type="procedure",
             content=shortened(
-                f"To {_goal(trajectory)}, call in this order: {names}", CONTENT_CHARACTERS_MAX
+                f'For "{_goal(trajectory)}", call in this order: {names}', CONTENT_CHARACTERS_MAX
             ),
             steps=tuple(_step(event, [one[n] for one in same]) for n, event in enumerate(way)),
             events=tuple(event.event_id for event in way[:_CITED_MAX]),
@@ -111,8 +111,7 @@ def _step(event: Event, others: Sequence[Event]) -> str:
 
 
 def _goal(trajectory: Trajectory) -> str:
-    goal = shortened(trajectory.run.goal, 90)
-    return goal[:1].lower() + goal[1:]
+    return shortened(trajectory.run.goal, 90)
 
 
 def _tool(event: Event) -> str:

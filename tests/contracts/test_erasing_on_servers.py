@@ -60,12 +60,23 @@ def _said_in_the_database(address: str) -> dict[str, set[str]]:
 
 def _objects(weaviate: Weaviate, collection: str, place: str) -> list[dict[str, Any]]:
     """Every object of a place, with its vector, by the server's own interface."""
+    if place not in _places(weaviate, collection):
+        return []  # another test's, of another model
     asked = urllib.request.Request(
         f"{weaviate.url}/v1/objects?class={collection}&tenant={place}&limit=1000&include=vector",
         headers={"Authorization": f"Bearer {weaviate.api_key}"},
     )
     with urllib.request.urlopen(asked) as answer:
         return list(json.load(answer)["objects"])
+
+
+def _places(weaviate: Weaviate, collection: str) -> list[str]:
+    asked = urllib.request.Request(
+        f"{weaviate.url}/v1/schema/{collection}/tenants",
+        headers={"Authorization": f"Bearer {weaviate.api_key}"},
+    )
+    with urllib.request.urlopen(asked) as answer:
+        return [one["name"] for one in json.load(answer)]
 
 
 def _collections(weaviate: Weaviate) -> list[str]:

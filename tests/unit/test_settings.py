@@ -1,5 +1,6 @@
 """Settings of a home: what is kept, what overrides it, and what is refused by name."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,12 @@ def test_a_faulty_file_is_refused_and_the_fault_named(
 def test_an_unknown_setting_names_those_that_there_are(tmp_path: Path) -> None:
     with pytest.raises(InvalidSettings, match="recorder_hosts"):
         load_settings(tmp_path, {"hosts": 3})
+
+
+def test_many_may_keep_settings_of_one_home_at_once(tmp_path: Path) -> None:
+    chosen = Settings(lock_wait_s=3.5)
+    with ThreadPoolExecutor(8) as pool:
+        for done in [pool.submit(keep_settings, tmp_path, chosen) for _ in range(200)]:
+            done.result()
+    assert load_settings(tmp_path, {}).lock_wait_s == 3.5
+    assert [one.name for one in tmp_path.iterdir()] == ["settings.json"]
