@@ -128,14 +128,16 @@ async def _recorded(stage: Stage, tenant: str, user: str, run_id: str) -> None:
 async def _review(stage: Stage, tenant: str, user: str, run_id: str) -> list[str]:
     memory = await stage.caller(tenant, agent="curator", user=user)
     report = await memory.review(run_id)
-    stage.tell(f"    review: {report.claims} claims, {len(report.stored)} memories kept:")
-    lessons: list[str] = []
-    for memory_id in report.stored:
-        kept = await memory.get(memory_id)
-        if kept.type == "experience":
-            lessons.append(kept.id)
-            stage.tell(f"      [{kept.scope}] {kept.content}")
-    return lessons
+    kept = [await memory.get(memory_id) for memory_id in report.stored]
+    found = [one for one in kept if one.type == "experience"]
+    beside = len(kept) - len(found)
+    stage.tell(
+        f"    review: {report.claims} claims, {len(kept)} memories kept;"
+        f" {beside} tell what happened, {len(found)} what to do:"
+    )
+    for one in found:
+        stage.tell(f"      [{one.scope}] {one.content}")
+    return [one.id for one in found]
 
 
 async def _refused(stage: Stage, memory_id: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from hindsight_ray import compose
@@ -63,6 +64,13 @@ async def check_who(hindsight: Hindsight, asked: Asked) -> None:
                 " `--ticket` (also HINDSIGHT_TICKET and HINDSIGHT_TENANT, where they are set)",
                 field=name,
             )
+
+
+async def with_first_tenant(asked: Asked, hindsight: Hindsight) -> Asked:
+    """Of what is one for all tenants, the audit of the first by name tells, if none was named."""
+    if asked.ticket is not None or asked.tenant is not None:
+        return asked
+    return replace(asked, tenant=next(iter(await hindsight.tenants()), None))
 
 
 async def ask(asked: Asked, kind: type[c.Command], fields: Mapping[str, object]) -> Any:

@@ -2,7 +2,6 @@
 
 import pathlib
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -19,7 +18,13 @@ from hindsight_ray.core.policy_text import parse_policy
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.receipt import PolicyLoaded
 from hindsight_ray.entry.cli import show, show_access
-from hindsight_ray.entry.cli.asking import ask_as_operator, built, caller_memory, opened
+from hindsight_ray.entry.cli.asking import (
+    ask_as_operator,
+    built,
+    caller_memory,
+    opened,
+    with_first_tenant,
+)
 from hindsight_ray.entry.cli.options import ACCESS, Asked, command, remember_place
 from hindsight_ray.errors import InvalidInput, InvalidPolicy
 from hindsight_ray.service.policy_check import check_policy
@@ -152,8 +157,7 @@ async def load(asked: Asked, file: PolicyFile) -> None:
     """
     step = built(c.LoadPolicy, {"text": policy_text(file)})
     async with opened(asked) as hindsight:
-        if asked.ticket is None and asked.tenant is None:
-            asked = replace(asked, tenant=next(iter(await hindsight.tenants()), None))
+        asked = await with_first_tenant(asked, hindsight)
         memory = await caller_memory(hindsight, asked)
         loaded: PolicyLoaded = await memory.ask(step)
     show.answer(asked.json, loaded, show.facts(loaded.model_dump(), "in force"))

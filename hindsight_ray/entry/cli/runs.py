@@ -15,6 +15,7 @@ from hindsight_ray.entry.cli.options import RUNS, Asked, command, remember_place
 from hindsight_ray.errors import InvalidImport, InvalidInput
 
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
+_PAGE = 100
 _FILE_BYTES_MAX = 256 * 1024 * 1024
 
 
@@ -73,7 +74,13 @@ async def imported(
     asked: Asked,
     file: Annotated[pathlib.Path, typer.Argument(metavar="FILE", help="The log, JSON.")],
     *,
-    format_: Annotated[str, typer.Option("--format", help="`openai-messages` or `who-and-when`.")],
+    format_: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            help="`openai-messages` (lists of chat messages, as of τ-bench) or `who-and-when`.",
+        ),
+    ],
     scope: Annotated[str, typer.Option(help="Whose the runs are.", metavar="SCOPE")] = "global",
     untrusted: Annotated[
         bool, typer.Option("--untrusted", help="Nobody vouches for it: what it teaches waits.")
@@ -101,17 +108,46 @@ async def reviewed(
     failed: Annotated[
         bool, typer.Option("--failed", help="List the reviews that failed; try none.")
     ] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Every run of the tenant; imported ones, say.")
+    ] = False,
 ) -> None:
     """Review a run now and keep what it teaches."""
+    if every:
+        if run_id is not None or retry or failed:
+            raise InvalidInput("`--all` takes no `RUN`, `--retry` or `--failed`")
+        await _review_all(asked)
+        return
     if retry or failed:
         fields = {"run_id": run_id, "list_only": failed}
         retried: Retried = await ask(asked, c.RetryReviews, fields)
         show.answer(asked.json, retried, show.retried(retried))
         return
     if run_id is None:
-        raise InvalidInput("`RUN` is needed, or `--retry` for the reviews that failed")
+        raise InvalidInput("`RUN` is needed, or `--all`, or `--retry` for the reviews that failed")
     report: ReviewReport = await ask(asked, c.ReviewRun, {"run_id": run_id})
     show.answer(asked.json, report, show.review(report))
+
+
+async def _review_all(asked: Asked) -> None:
+    """Review each run, the newest first; what was learned before is counted as known."""
+    told: dict[str, int] = {"runs": 0, "claims": 0, "stored": 0, "known": 0, "failed": 0}
+    asked.check_caller()
+    async with opened(asked) as hindsight:
+        memory = await caller_memory(hindsight, asked)
+        before: str | None = None
+        while page := await memory.ask(built(c.ListRuns, {"limit": _PAGE, "before": before})):
+            for one in page:
+                report: ReviewReport = await memory.ask(
+                    built(c.ReviewRun, {"run_id": one.run.run_id})
+                )
+                told["runs"] += 1
+                told["claims"] += report.claims
+                told["stored"] += len(report.stored)
+                told["known"] += len(report.known)
+                told["failed"] += report.failure is not None
+            before = page[-1].run.run_id
+    show.answer(asked.json, told, show.facts(told, "reviewed"))
 
 
 async def spent(

@@ -49,7 +49,9 @@ async def revoke(
     asked: Asked,
     scope: ScopeName,
     *,
-    to: To,
+    to: Annotated[
+        str, typer.Option("--from", "--to", metavar="WHO", help="Whom it was shared with.")
+    ],
     action: Annotated[
         list[str] | None, typer.Option(help="Only this (every one); may be repeated.")
     ] = None,

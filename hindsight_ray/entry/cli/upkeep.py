@@ -29,6 +29,7 @@ from hindsight_ray.entry.cli.asking import (
     built,
     caller_memory,
     opened,
+    with_first_tenant,
 )
 from hindsight_ray.entry.cli.options import UPKEEP, Asked, command, remember_place
 from hindsight_ray.entry.cli.people import Id, ScopeOption
@@ -135,6 +136,12 @@ async def knowledge(
         return
     else:
         sys.stdout.write(text)
+        if not documents:
+            show.note(
+                asked.json,
+                "nothing to export: no approved experience that you may read; approve one by"
+                " `audit judge ID good` or `pending accept ID`",
+            )
         return
     told = {"documents": len(documents), "file": str(output)}
     show.answer(asked.json, told, show.plain(f"{len(documents)} documents in {output}"))
@@ -175,11 +182,16 @@ async def reembed(
     api_base: Annotated[str | None, typer.Option("--api-base", metavar="URL")] = None,
     slice_: Annotated[int, typer.Option("--slice", help="Texts a step embeds.")] = 256,
 ) -> None:
-    """Change the home's embedding model; stopped anywhere, the same command goes on."""
+    """Change the home's embedding model; stopped anywhere, the same command goes on.
+
+    One model is for all tenants: `--tenant` only says in whose audit the change is written, by
+    default that of the first by name.
+    """
     fields = {"model": model, "dimension": dimension, "api_base": api_base, "slice": slice_}
     step = built(c.Reembed, fields)
-    asked.check_caller()
     async with opened(asked) as hindsight:
+        asked = await with_first_tenant(asked, hindsight)
+        asked.check_caller()
         memory = await caller_memory(hindsight, asked)
         checked = 0
         while True:
