@@ -192,7 +192,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     "write.linear": _R("reading a text takes time in proportion to its length", _CLAIMS),
     "write.skimmed": _R("what a look at words rules out, every rule rules out", _CLAIMS),
-    "write.skimmed": _R("what a look at words rules out, every rule rules out", _CLAIMS),
     "write.conflict": _R("another value for a topic supersedes or waits for a person", _WORK),
     "write.judged": _R("a judge is believed where it can be checked, and blocks nobody", _WORK),
     "write.split": _R("a long text becomes linked parts", _WORK),
@@ -261,10 +260,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     "space.verified": _R("a space that is not what its model says is not switched to", _SPACE),
     "space.killed": _R("a change of the model that was killed goes on where it was", _SPACE),
-    "space.apart": _R(
-        "a store apart is given another space beside, killed or not; what was left is dropped",
-        "hindsight_ray/service/elsewhere.py",
-    ),
     "space.calibrate": _R("a model's thresholds follow from labelled pairs", _SPACE),
     # Text from outside
     "poison.apart": _R(
