@@ -62,6 +62,24 @@ async def test_why_the_user_decided_on_anothers_memory_goes_too(
     assert (left(home.path), proof.remains.found) == ({}, ())
 
 
+@pytest.mark.covers("erase.bytes")
+async def test_tags_that_the_user_gave_anothers_memory_go_too_and_others_stay(
+    home: Staged,
+) -> None:
+    bob, tagger = await home.ticket(user="bob"), await home.ticket(user="alice")
+    given = {"to": "user:alice", "actions": ("read", "write", "review")}
+    await ask(home, bob, c.Share, command_id="s", scope="user:bob", **given)
+    tagged = (await ask(home, bob, c.Write, command_id="w1", content="The tram is late")).ids[0]
+    weighed = (await ask(home, bob, c.Write, command_id="w2", content="Boats leave at six")).ids[0]
+    mark = canary(PLACES[0])
+    await ask(home, tagger, c.Update, command_id="u1", memory_id=tagged, tags=(mark,))
+    await ask(home, tagger, c.Update, command_id="u2", memory_id=weighed, importance=0.9)
+    assert left(home.path)
+    proof: Erased = await ask(home, await home.operator(), c.Erase, user="alice")
+    assert (left(home.path), proof.remains.found) == ({}, ())
+    assert (await ask(home, bob, c.Get, memory_id=weighed)).content == "Boats leave at six"
+
+
 @pytest.mark.covers("erase.derived")
 async def test_erasing_a_source_retracts_what_was_promoted_and_learned_from_it(
     home: Staged,

@@ -7,6 +7,7 @@ names them. Texts are collected on the way, for the search that proves that none
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, cast
 
 from sqlalchemy import Column, Table, delete, func, or_, select, update
@@ -61,8 +62,9 @@ _OF_RUNS: tuple[Table, ...] = (
 
 
 def named(connection: Connection, tenant: str, user: str) -> list[str]:
-    """Ids of memories of which any revision is the user's, names them, or fell with those."""
-    found: set[str] = set()
+    """Ids of memories of which any revision is the user's, names them, or fell with those; also of
+    those that got tags from the user."""
+    found = _tagged(connection, tenant, user)
     fallen: dict[str, set[str]] = {}
     rows = select(memories.c.memory_id, memories.c.status, memory_revisions.c.record).join(
         memories, memories.c.number == memory_revisions.c.memory
@@ -81,6 +83,25 @@ def named(connection: Connection, tenant: str, user: str) -> list[str]:
         found |= more
         grown = bool(more)
     return sorted(found)
+
+
+def _tagged(connection: Connection, tenant: str, user: str) -> set[str]:
+    """Memories that the user gave other tags; agents acting for them cannot, of what others read."""
+    revised = (
+        select(memories.c.memory_id, memory_revisions.c.revision)
+        .join(memories, memories.c.number == memory_revisions.c.memory)
+        .where(memories.c.tenant == tenant, memory_revisions.c.by == f"user:{user}")
+        .where(memory_revisions.c.revision > 1)
+    )
+    theirs: dict[str, set[int]] = {}
+    for name, revision in connection.execute(revised):
+        theirs.setdefault(name, set()).add(revision)
+    return {
+        name
+        for name, numbers in theirs.items()
+        for before, one in pairwise(revisions(connection, tenant, name))
+        if one.revision in numbers and one.tags != before.tags
+    }
 
 
 def revisions(connection: Connection, tenant: str, memory_id: str) -> list[Memory]:
