@@ -167,16 +167,17 @@ def claims(text: str) -> tuple[Claim, ...]:
     words = plain.casefold().split()
     if not words or words[0] in _ARTICLES | POINTING or UNSURE & {*words, *_han(plain)}:
         return ()
+    begun = "!" if text.lstrip(" .。").startswith(("!", "！")) else ""
     ended = "!" if text.rstrip(" .。").endswith(("!", "！")) else ""
-    found = tuple(dict.fromkeys(_claims(plain, ended)))
+    found = tuple(dict.fromkeys(_claims(plain, begun, ended)))
     if found or _SPELLING.search(plain) is None:
         return found
     # A stray comma makes no other thing, but what is read so is not certain.
-    loose = _claims(" ".join(_SPELLING.sub(" ", plain).split()), ended)
+    loose = _claims(" ".join(_SPELLING.sub(" ", plain).split()), begun, ended)
     return tuple(dict.fromkeys(replace(claim, certain=False, called=plain) for claim in loose))
 
 
-def _claims(plain: str, ended: str) -> Iterator[Claim]:
+def _claims(plain: str, begun: str, ended: str) -> Iterator[Claim]:
     for form, sure in _FRAMES:
         found = form.fullmatch(plain)
         if found is None:
@@ -195,6 +196,7 @@ def _claims(plain: str, ended: str) -> Iterator[Claim]:
                 continue  # "my sister is tall" says a property, and there may be more of them
             certain = value.sort in CLOSED
         called = " ".join(word for word in found["s"].casefold().split() if word != "the")
+        called = begun + called if found.start("s") == 0 else called
         called += ended if found.end("s") == len(plain) else ""
         yield Claim(attribute, subject, value, certain, called, marks(found["v"]))
 

@@ -33,14 +33,26 @@ def _confirm(pending: Kept, new: Kept) -> None:
     pending.ever_untrusted |= not new.trusted
     pending.users |= new.users
     pending.rests_on |= new.rests_on
-    if new.weight >= pending.weight:
-        pending.trusted, pending.reviewed = new.trusted, new.reviewed
-        pending.author, pending.weight, pending.user = new.author, new.weight, new.user
+    if new.weight >= pending.weight or _outweighs(new, pending):
+        _take_over(pending, new)
 
 
-def _add_to(old: Kept, new: Kept, *, longer: bool, accepts: bool) -> None:
+def _outweighs(new: Kept, old: Kept) -> bool:
+    return new.weight > old.weight or (new.trusted and not old.trusted)
+
+
+def _take_over(old: Kept, new: Kept) -> None:
+    """What is kept is the new one's word from then on; nothing gets lighter."""
+    old.author, old.user = new.author, new.user
+    old.weight = max(old.weight, new.weight)
+    old.trusted, old.reviewed = old.trusted or new.trusted, new.reviewed or old.reviewed
+
+
+def _add_to(old: Kept, new: Kept, *, longer: bool, accepts: bool, takes: bool) -> None:
     """What the new one knows beyond the kept one of the same words."""
-    if longer or accepts:
+    if takes:
+        _take_over(old, new)
+    if longer or accepts or takes:
         old.users |= new.users
         old.rests_on |= new.rests_on
     if longer:
@@ -287,11 +299,17 @@ class Asked:
             old = model.memories[twin]
             longer = old.expires is not None and (new.expires is None or new.expires > old.expires)
             accepts = new.reviewed is not None and old.reviewed is None
-            touched = (longer or accepts) and model.may_touch(new, old)
+            may = model.may_touch(new, old)
+            touched, takes = (longer or accepts) and may, _outweighs(new, old) and may
             real = ("ok", ("merged" if touched else "duplicate", (twin,)))
 
             effect = partial(
-                _add_to, old, new, longer=touched and longer, accepts=touched and accepts
+                _add_to,
+                old,
+                new,
+                longer=touched and longer,
+                accepts=touched and accepts,
+                takes=takes,
             )
         told = real if reads or not told_reader else ("ok", ("stored", (own,)))
         return told, self._once(key, real, effect)
@@ -354,8 +372,9 @@ class Asked:
             return True
         heavier = old.weight > self._weight(outside=False) or old.reviewed is not None
         says = command.content is not None or command.importance is not None
-        if says and heavier and not self._speaks_for(old):
-            return not model.may(who, "review", old.scope)
+        asks_more = says and heavier and not self._speaks_for(old)
+        if asks_more and not model.may(who, "review", old.scope):
+            return True
         sound = old.trusted or old.reviewed is not None
         return command.content is not None and (self._launders(old) or (from_outside and sound))
 

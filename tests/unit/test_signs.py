@@ -129,6 +129,7 @@ def _letters(text: str) -> str:
 @example(("C", "", ""), ("C", "+", "+"), _FORMS[0], ("owner", "Dana", "Eve"))
 @example(("x", "²", ""), ("x", "!", ""), _FORMS[4], ("port", "80", "81"))
 @example(("C", "", ":"), ("C", ":", ""), _FORMS[0], ("port", "80", "81"))
+@example(("C", "", ""), ("C", "!", ""), _FORMS[1], ("owner", "Dana", "Eve"))
 @given(
     _NAMES,
     _NAMES,

@@ -86,7 +86,7 @@ def named(connection: Connection, tenant: str, user: str) -> list[str]:
 
 
 def _tagged(connection: Connection, tenant: str, user: str) -> set[str]:
-    """Memories that the user gave other tags; agents acting for them cannot, of what others read."""
+    """Memories that the user gave other tags, which agents acting for them cannot."""
     revised = (
         select(memories.c.memory_id, memory_revisions.c.revision)
         .join(memories, memories.c.number == memory_revisions.c.memory)
