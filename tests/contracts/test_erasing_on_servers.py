@@ -62,12 +62,28 @@ def _objects(weaviate: Weaviate, collection: str, place: str) -> list[dict[str, 
     """Every object of a place, with its vector, by the server's own interface."""
     if place not in _places(weaviate, collection):
         return []  # another test's, of another model
+    _wake(weaviate, collection, place)
     asked = urllib.request.Request(
         f"{weaviate.url}/v1/objects?class={collection}&tenant={place}&limit=1000&include=vector",
         headers={"Authorization": f"Bearer {weaviate.api_key}"},
     )
     with urllib.request.urlopen(asked) as answer:
         return list(json.load(answer)["objects"])
+
+
+def _wake(weaviate: Weaviate, collection: str, place: str) -> None:
+    """A place that its own process has let go of says nothing until it is woken."""
+    asked = urllib.request.Request(
+        f"{weaviate.url}/v1/schema/{collection}/tenants",
+        data=json.dumps([{"name": place, "activityStatus": "HOT"}]).encode(),
+        headers={
+            "Authorization": f"Bearer {weaviate.api_key}",
+            "Content-Type": "application/json",
+        },
+        method="PUT",
+    )
+    with urllib.request.urlopen(asked):
+        pass
 
 
 def _places(weaviate: Weaviate, collection: str) -> list[str]:

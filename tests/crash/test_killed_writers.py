@@ -94,7 +94,7 @@ async def _check_events(ledger: SqlLedger, name: str, last: int) -> None:
     """All that were acknowledged, once each; batches are there whole or not at all."""
     async with ledger.reading() as unit:
         found = await unit.runs.events(TENANT, name_of(name))
-        assert await unit.runs.gaps(TENANT, name_of(name)) == []
+        assert list(await unit.runs.gaps(TENANT, name_of(name))) == []
     assert len(found) >= last + 1
     assert len(found) % 10 == 0
     by_number = sorted(found, key=lambda event: event.seq)
