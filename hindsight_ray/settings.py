@@ -5,9 +5,9 @@ files. Nothing is read at import.
 """
 
 import json
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any, cast
 
 import yaml
@@ -64,12 +64,9 @@ def keep_settings(home: Path, settings: Settings, *, prefix: str = "") -> None:
     others = {name: value for name, value in _kept(home).items() if not name.startswith(prefix)}
     text = json.dumps({**others, **chosen}, indent=2, sort_keys=True)
     # A name of its own: several processes may keep settings of one home at once.
-    with NamedTemporaryFile(
-        "w", encoding="utf-8", dir=home, prefix=f"{SETTINGS_FILE}.", delete=False
-    ) as fresh:
-        fresh.write(text + "\n")
-    Path(fresh.name).chmod(0o644)
-    Path(fresh.name).replace(home / SETTINGS_FILE)
+    fresh = home / f"{SETTINGS_FILE}.{secrets.token_hex(8)}"
+    fresh.write_text(text + "\n", encoding="utf-8")
+    fresh.replace(home / SETTINGS_FILE)
 
 
 def _kept(home: Path) -> dict[str, Any]:

@@ -24,11 +24,6 @@ class Reviewer(Shell):
 
     async def review_due(self, due: DueReview) -> None:
         """Make a review that nobody asked for. Tells nothing to whoever sends it."""
-        self._enter()
-        self._failed += 1
-        try:
+        with self._in_hand():
             async with self._room:
                 await review_due.made(await self.world(), due)
-            self._failed -= 1
-        finally:
-            self._leave()

@@ -6,7 +6,8 @@ the same for all of them.
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from typing import Any
 
 from hindsight_ray.actors.cluster import own_node
@@ -42,14 +43,8 @@ class Shell:
 
     async def call(self, token: str, command: Command) -> Any:
         """Answer one command. Raises what its verb raises, and `Unavailable` while stopping."""
-        self._enter()
-        self._failed += 1
-        try:
-            answer = await door.call(await self.world(), token, command)
-            self._failed -= 1
-            return answer
-        finally:
-            self._leave()
+        with self._in_hand():
+            return await door.call(await self.world(), token, command)
 
     async def ready(self) -> int:
         """This process's id, once its world is built."""
@@ -99,12 +94,17 @@ class Shell:
                     self._opened = await self._build()
         return self._opened.world
 
-    def _enter(self) -> None:
+    @contextmanager
+    def _in_hand(self) -> Generator[None]:
+        """One piece of work: `drain` waits for it, and it has failed unless it ends well."""
         self._running += 1
         self._idle.clear()
-
-    def _leave(self) -> None:
-        self._running -= 1
-        self._answered += 1
-        if self._running == 0:
-            self._idle.set()
+        self._failed += 1
+        try:
+            yield
+            self._failed -= 1
+        finally:
+            self._running -= 1
+            self._answered += 1
+            if self._running == 0:
+                self._idle.set()

@@ -6,7 +6,6 @@ never makes a duplicate: the words have to agree as well. It is exact about what
 keeps apart whatever it is not sure of.
 """
 
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from typing import Literal
 from hindsight_ray.core.keywords import stem
 from hindsight_ray.core.kinds import HAN_NUMBERS, NUMBER_WORDS
 from hindsight_ray.core.skim import lacks
-from hindsight_ray.core.words import PUNCTUATION, listed, singular, tokens
+from hindsight_ray.core.words import PUNCTUATION, listed, one_spelling, singular, tokens
 from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.rows import EmbeddingSpace
 
@@ -131,7 +130,7 @@ class Reading:
 @lru_cache(maxsize=4_096)
 def read(text: str) -> Reading:
     """Take a statement apart. The same kept ones are read by write after write."""
-    plain = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
+    plain = one_spelling(text)
     found = tokens(plain)
     folded = [token.casefold() for token in found]
     return Reading(plain, tuple(found), tuple(word for word in folded if word not in _FILLERS))

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from hindsight_ray.core.words import listed, tokens
+from hindsight_ray.core.words import listed, one_spelling, tokens
 
 DETERMINERS = listed("the our my your their his her its this that")
 # What these point at was said before, and differs from statement to statement.
@@ -34,8 +34,7 @@ def said_words(text: str) -> tuple[str, ...]:
 
 def plain_text(text: str) -> str:
     """The statement without marks at its end, politeness and other spellings of one form."""
-    folded = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
-    folded = _THOUSANDS.sub("", folded)
+    folded = _THOUSANDS.sub("", one_spelling(text))
     plain = " ".join(folded.split()).strip(" .!。！")
     plain = plain.removeprefix("Please ").removeprefix("please ")
     cleft = _CLEFT.fullmatch(plain)  # "Go is what it is written in" says "it is written in Go"

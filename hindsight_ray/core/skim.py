@@ -5,11 +5,11 @@ Taking one apart costs many times what a look for a few words costs. What is fou
 nothing; what is not found is not there.
 """
 
-import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
 from hindsight_ray.core.forms import plain_text
+from hindsight_ray.core.words import one_spelling
 
 
 def lacks(text: str, words: Iterable[str], beyond: int = 0) -> bool:
@@ -32,5 +32,4 @@ def _letters(text: str) -> str:
     """The text as rules read it, folded: with a comma or other signs they read it in two ways."""
     if text.isascii() and "," not in text:
         return text.casefold()
-    normal = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
-    return f"{normal}\n{plain_text(text)}".casefold()
+    return f"{one_spelling(text)}\n{plain_text(text)}".casefold()

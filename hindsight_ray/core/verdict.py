@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from hindsight_ray.core.audience import contained
+from hindsight_ray.core.audience import contained, doubted
 from hindsight_ray.core.claims import Clash, clash, same_claim
 from hindsight_ray.core.conflict import (
     Likeness,
@@ -98,8 +98,7 @@ def equal_readers(draft: Draft, kept: Memory) -> bool:
 def may_change(draft: Draft, kept: Memory) -> bool:
     """Whether the draft may touch the kept record: text from outside never touches what somebody
     said or has accepted, and what is quarantined touches nothing that is answered."""
-    sound = kept.source.trusted or kept.source.reviewed_by is not None
-    if sound and not draft.source.trusted:
+    if not doubted(kept) and not draft.source.trusted:
         return False
     return draft.status != "quarantined" or kept.status == "quarantined"
 

@@ -24,6 +24,11 @@ _PLURALS = (("ies", "y"), ("ches", "ch"), ("shes", "sh"), ("sses", "ss"), ("xes"
 _NO_PLURALS = ("ss", "us", "is", "ws", "ics", "eries", "ecies")
 
 
+def one_spelling(text: str) -> str:
+    """The text with compatible signs made one (NFKC), and one apostrophe: what every rule reads."""
+    return unicodedata.normalize("NFKC", text).replace("\u2019", "'")
+
+
 def listed(words: str) -> frozenset[str]:
     """The words of a list that is written as one text."""
     return frozenset(words.split())

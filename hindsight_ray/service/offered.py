@@ -17,15 +17,6 @@ from hindsight_ray.service.joined import joined
 from hindsight_ray.service.world import World
 
 
-@dataclass(frozen=True, slots=True)
-class Inherited:
-    """The scopes and labels that a record takes over from what its author was offered."""
-
-    audience: frozenset[str] = frozenset()
-    labels: frozenset[str] = frozenset()
-    untrusted: bool = False
-
-
 async def runs_of(unit: Unit, admitted: Admitted, run_id: str | None) -> tuple[str, ...]:
     """The named run and those that the caller's session has open. Raises `NotFound` for a run that
     the caller takes no part in."""
@@ -38,24 +29,10 @@ async def runs_of(unit: Unit, admitted: Admitted, run_id: str | None) -> tuple[s
     return tuple(dict.fromkeys((run.run_id, *opened)))
 
 
-async def inherited(unit: Unit, admitted: Admitted, run_id: str | None) -> Inherited:
-    """What the caller was offered in its runs, taken together."""
-    caller = admitted.caller
-    found = [
-        await unit.runs.offered(caller.tenant, name, caller.recorded_as)
-        for name in await runs_of(unit, admitted, run_id)
-    ]
-    return Inherited(
-        audience=frozenset(scope for offered in found for scope in offered.audience),
-        labels=frozenset(label for offered in found for label in offered.labels),
-        untrusted=any(offered.untrusted for offered in found),
-    )
-
-
-async def in_open_runs(unit: Unit, admitted: Admitted) -> Offered:
-    """All that the caller was shown in the runs that its session has open."""
+async def inherited(unit: Unit, admitted: Admitted, run_id: str | None) -> Offered:
+    """What the caller was offered in its runs, taken together: what a record of its takes over."""
     caller, found = admitted.caller, Offered()
-    for name in await runs_of(unit, admitted, None):
+    for name in await runs_of(unit, admitted, run_id):
         found = _together(found, await unit.runs.offered(caller.tenant, name, caller.recorded_as))
     return found
 

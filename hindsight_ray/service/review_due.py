@@ -48,15 +48,18 @@ async def made(world: World, due: DueReview) -> None:
     """
     async with world.ledger.reading() as unit:
         run = await unit.runs.get(due.tenant, due.run_id)
-        events = await unit.runs.events(due.tenant, due.run_id)
-    if run is None:
-        return
+        if run is None:
+            return
+        count = await unit.runs.event_count(due.tenant, due.run_id)
+        enough = not due.batch and _long_enough(world, count)
+        # The review reads them all itself.
+        events = () if enough else await unit.runs.events(due.tenant, due.run_id)
     limit = world.settings.repeated_step_limit
     found = anomalies(events, repeated_step_limit=limit)
     if due.batch:
         if any(one.completed_by in due.batch for one in found):
             await _reviewed(world, run)
-    elif found or _long_enough(world, len(events)):
+    elif enough or found:
         await _reviewed(world, run)
     elif _worth_it(world, events):
         await _listened_to(world, run)

@@ -10,6 +10,7 @@ from hindsight_ray.core.digest import derived_uuid, goal_digest
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import CloseRun, JoinRun, ListRuns, ReadRun, StartRun
 from hindsight_ray.domain.ids import RunUuid
+from hindsight_ray.domain.rows import Offered
 from hindsight_ray.domain.run import Run, RunClosure, RunSummary, Trajectory
 from hindsight_ray.domain.scope import ScopeName, checked_audience, user_scope
 from hindsight_ray.errors import InvalidInput
@@ -37,11 +38,10 @@ async def start(world: World, caller: Caller, command: StartRun) -> Run:
         before = await once.replayed(unit, caller, command.command_id, command, Run)
         if before is not None:
             return await unit.runs.get(caller.tenant, before.run_id) or before  # as it is now
-        shown = await offered.in_open_runs(unit, admitted)
+        shown = await offered.inherited(unit, admitted, None)
         run = _new_run(admitted, command, scope, shown.audience)
         await unit.runs.create(run)
-        await unit.runs.enter(run.tenant, run.run_id, caller.recorded_as, caller.sitting)
-        await offered.grow_within(unit, admitted, [offered.Growth((run.run_id,), shown)])
+        await _enter(unit, admitted, run, shown)
         await note_done(
             unit, admitted, verb="StartRun", action="write", scope=scope, name=run.run_id
         )
@@ -69,14 +69,19 @@ async def join(world: World, caller: Caller, command: JoinRun) -> Run:
             await note_done(
                 unit, admitted, verb="JoinRun", action="write", scope=run.scope, name=run.run_id
             )
-        shown = await offered.in_open_runs(unit, admitted)
-        await unit.runs.enter(run.tenant, run.run_id, caller.recorded_as, caller.sitting)
-        await offered.grow_within(unit, admitted, [offered.Growth((run.run_id,), shown)])
+        await _enter(unit, admitted, run, await offered.inherited(unit, admitted, None))
         if not admitted.may_read(run.audience):
             return _bare(run, caller)
         growth = await offered.showing_memories(unit, admitted, (), [run])
         await offered.grow_within(unit, admitted, [growth])
         return run
+
+
+async def _enter(unit: Unit, admitted: Admitted, run: Run, shown: Offered) -> None:
+    """Open the run in the caller's session; what was shown there before counts as shown in it."""
+    caller = admitted.caller
+    await unit.runs.enter(run.tenant, run.run_id, caller.recorded_as, caller.sitting)
+    await offered.grow_within(unit, admitted, [offered.Growth((run.run_id,), shown)])
 
 
 async def close(world: World, caller: Caller, command: CloseRun) -> RunClosure:

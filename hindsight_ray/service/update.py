@@ -15,12 +15,13 @@ from hindsight_ray.domain.commands import Update
 from hindsight_ray.domain.memory import SOURCE_WEIGHTS, Memory, Source
 from hindsight_ray.domain.privacy import Privacy
 from hindsight_ray.domain.receipt import Receipt
+from hindsight_ray.domain.rows import Offered
 from hindsight_ray.errors import AccessDenied, InvalidInput, RevisionConflict
 from hindsight_ray.ports import Unit
 from hindsight_ray.service import commit, once
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.commit import Author
-from hindsight_ray.service.offered import Inherited, inherited
+from hindsight_ray.service.offered import inherited
 from hindsight_ray.service.outside import set_apart
 from hindsight_ray.service.privacy import known_privacy
 from hindsight_ray.service.seen import visible
@@ -101,7 +102,7 @@ def _speaks_for(caller: Caller, source: Source) -> bool:
     return source.agent is not None and source.agent == caller.agent
 
 
-def _refuse_outside(admitted: Admitted, memory: Memory, taken_over: Inherited) -> None:
+def _refuse_outside(admitted: Admitted, memory: Memory, taken_over: Offered) -> None:
     """Raise `AccessDenied` where text from outside might get into what somebody stands by."""
     if not taken_over.untrusted or doubted(memory):
         return
@@ -144,7 +145,7 @@ def _following(
     memory: Memory,
     command: Update,
     content: str | None,
-    taken_over: Inherited,
+    taken_over: Offered,
 ) -> Memory:
     """The next revision. New text makes the caller its author: it is no longer what was reviewed,
     and weighs as much as the caller's word."""
@@ -168,7 +169,7 @@ def _following(
     return Memory.model_validate(dict(memory) | changes)
 
 
-def refuse_laundering(admitted: Admitted, memory: Memory, taken_over: Inherited) -> None:
+def refuse_laundering(admitted: Admitted, memory: Memory, taken_over: Offered) -> None:
     """Raise `AccessDenied` if the memory's readers may not read all that its author may know."""
     needed = {*written_audience(memory.scope, admitted.caller), *taken_over.audience}
     if contained(needed, memory.audience) and contained(taken_over.labels, memory.labels):
@@ -182,7 +183,7 @@ def refuse_laundering(admitted: Admitted, memory: Memory, taken_over: Inherited)
     )
 
 
-def _source(admitted: Admitted, memory: Memory, taken_over: Inherited) -> Source:
+def _source(admitted: Admitted, memory: Memory, taken_over: Offered) -> Source:
     caller = admitted.caller
     kind = source_kind(admitted)
     return memory.source.model_copy(

@@ -15,6 +15,7 @@ from hindsight_ray.domain.draft import Draft
 from hindsight_ray.domain.ids import Label
 from hindsight_ray.domain.memory import SOURCE_WEIGHTS, Source, SourceKind
 from hindsight_ray.domain.receipt import Receipt
+from hindsight_ray.domain.rows import Offered
 from hindsight_ray.domain.scope import ScopeName, checked_audience
 from hindsight_ray.domain.text import TAGS_MAX
 from hindsight_ray.errors import InvalidInput
@@ -24,7 +25,7 @@ from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.commit import author
 from hindsight_ray.service.judging import Undecided, judged
 from hindsight_ray.service.keep import Prepared, commit_draft, keep, own_ids, prepare
-from hindsight_ray.service.offered import Inherited, inherited
+from hindsight_ray.service.offered import inherited
 from hindsight_ray.service.outside import OUTSIDE, set_apart
 from hindsight_ray.service.privacy import known_privacy
 from hindsight_ray.service.settle import changing
@@ -115,7 +116,7 @@ def source_kind(admitted: Admitted, said_by: SourceKind = "agent") -> SourceKind
     return said_by
 
 
-def _draft(admitted: Admitted, command: Write, scope: ScopeName, taken_over: Inherited) -> Draft:
+def _draft(admitted: Admitted, command: Write, scope: ScopeName, taken_over: Offered) -> Draft:
     caller = admitted.caller
     kind = source_kind(admitted, command.source)
     labels = tuple(Label(name) for name in union([command.labels, taken_over.labels]))
