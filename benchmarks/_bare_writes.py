@@ -11,6 +11,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from hindsight_ray.adapters.ledger.sql import dialect
+
 Statements = list[tuple[str, list[tuple[Any, ...]]]]
 _OF_MEMORY = (("memory_revisions", "memory"), ("memory_vectors", "memory"), ("postings", "memory"))
 
@@ -42,14 +44,7 @@ def written_rows(written: pathlib.Path, before: pathlib.Path) -> list[Statements
 def bare_commits(database: pathlib.Path, writes: Sequence[Statements]) -> list[float]:
     """Seconds of putting each write's rows into the copy, a commit each."""
     raw = sqlite3.connect(database, isolation_level=None, cached_statements=512)
-    for pragma in (
-        "journal_mode=WAL",
-        "synchronous=FULL",
-        "cache_size=-16384",
-        "temp_store=MEMORY",
-        "mmap_size=268435456",
-    ):
-        raw.execute(f"PRAGMA {pragma}").close()
+    dialect.set_up(raw)
     taken: list[float] = []
     for statements in writes:
         start = time.perf_counter()

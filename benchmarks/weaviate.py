@@ -11,7 +11,6 @@ import json
 import pathlib
 import sqlite3
 import statistics
-import tempfile
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -28,6 +27,7 @@ from weaviate.classes.tenants import Tenant
 from weaviate.collections import CollectionAsync
 
 from benchmarks._bare_writes import bare_commits, copied, written_rows
+from benchmarks._on_weaviate import measured
 from hindsight_ray.adapters.clock import SystemClock
 from hindsight_ray.adapters.ledger.sql.schema import micros
 from hindsight_ray.adapters.stores.weaviate import schema
@@ -87,12 +87,7 @@ _POSTINGS = """
 
 
 def figures(data: pathlib.Path) -> list[dict[str, Any]]:  # noqa: ARG001 - recorded logs are not needed
-    with tempfile.TemporaryDirectory() as folder:
-        running = weaviate.start(pathlib.Path(folder) / "weaviate")
-        try:
-            return asyncio.run(_measured(pathlib.Path(folder), running))
-        finally:
-            running.process.stop()
+    return measured(_measured)
 
 
 async def _measured(folder: pathlib.Path, running: weaviate.Weaviate) -> list[dict[str, Any]]:

@@ -9,12 +9,12 @@ statements are in one scope, beside one whose are in a hundred.
 import asyncio
 import pathlib
 import statistics
-import tempfile
 import time
 from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
+from benchmarks._on_weaviate import measured
 from hindsight_ray.adapters.models.hashed import HashedEmbedder
 from hindsight_ray.adapters.stores.weaviate.store import WeaviateStore
 from hindsight_ray.domain.access import Rule
@@ -39,12 +39,7 @@ _BY = Author("agent:operator", "Import", "", 1, worlds.START)
 
 
 def figures(data: pathlib.Path) -> list[dict[str, Any]]:  # noqa: ARG001 - recorded logs are not needed
-    with tempfile.TemporaryDirectory() as folder:
-        running = weaviate.start(pathlib.Path(folder) / "weaviate")
-        try:
-            return asyncio.run(_measured(pathlib.Path(folder), running))
-        finally:
-            running.process.stop()
+    return measured(_measured)
 
 
 async def _measured(folder: pathlib.Path, running: weaviate.Weaviate) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.base import build
@@ -21,10 +20,6 @@ def said(place: str, word: str) -> str:
 
 def canary(place: str) -> str:
     return said(place, "alice")
-
-
-async def ask(home: Staged, token: str, kind: type[c.Command], **fields: Any) -> Any:
-    return await _asked(home, token, kind, uuid4().hex, **fields)
 
 
 async def _asked(home: Staged, token: str, kind: type[c.Command], named: str, **fields: Any) -> Any:

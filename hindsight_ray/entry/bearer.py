@@ -12,6 +12,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from hindsight_ray.client.hindsight import Hindsight
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.errors import HindsightError, InvalidTicket
@@ -20,6 +21,11 @@ _ASKING = "hindsight.asking"  # where the ticket's holder waits in a request's s
 MISSING = "this needs `Authorization: Bearer <ticket>`"
 
 Call = Callable[[str, c.Command], Awaitable[Any]]  # token and command to answer
+
+
+def call_of(hindsight: Hindsight) -> Call:
+    """How a door asks this memory: each call as whoever holds its token."""
+    return lambda token, command: hindsight.as_caller(token).ask(command)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ that a model says widens what it may do.
 """
 
 import time
-import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any, Literal
 
@@ -28,6 +27,7 @@ from hindsight_ray.domain.privacy import EVERYTHING
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.review import ReviewReport
 from hindsight_ray.entry.bearer import Asking, Call
+from hindsight_ray.entry.once import fresh_unless
 from hindsight_ray.entry.rate import Paces, Rates
 from hindsight_ray.errors import HindsightError, InvalidInput
 
@@ -141,7 +141,7 @@ class Tools:
         fields = {
             "content": content, "scope": scope, "type": type, "topic": topic, "tags": tags,
             "confidence": confidence, "importance": importance, "steps": steps,
-            "source": source, "expires_at": expires_at, "command_id": _id(command_id),
+            "source": source, "expires_at": expires_at, "command_id": fresh_unless(command_id),
         }  # fmt: skip
         return await self._answer(context, c.Write, fields)
 
@@ -164,7 +164,7 @@ class Tools:
         fields = {
             "memory_id": memory_id, "content": content, "confidence": confidence, "tags": tags,
             "importance": importance, "expires_at": expires_at, "if_revision": if_revision,
-            "command_id": _id(command_id),
+            "command_id": fresh_unless(command_id),
         }  # fmt: skip
         return await self._answer(context, c.Update, fields)
 
@@ -172,7 +172,7 @@ class Tools:
         self, context: Context[Any, Any], *, memory_id: MemoryId, command_id: CommandId = None
     ) -> Receipt:
         """Take a memory out of every answer."""
-        fields = {"memory_id": memory_id, "command_id": _id(command_id)}
+        fields = {"memory_id": memory_id, "command_id": fresh_unless(command_id)}
         return await self._answer(context, c.Forget, fields)
 
     async def memory_history(self, context: Context[Any, Any], *, memory_id: MemoryId) -> Notes:
@@ -297,8 +297,3 @@ def _result(text: str, value: Value) -> CallToolResult:
         content=[TextContent(type="text", text=text)],
         structured_content=value.model_dump(mode="json"),
     )
-
-
-def _id(command_id: str | None) -> str:
-    """The id that was given, be it empty, which is refused; else one of its own."""
-    return uuid.uuid4().hex if command_id is None else command_id

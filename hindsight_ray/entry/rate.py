@@ -6,8 +6,10 @@ itself.
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from typing import Self
 
 from hindsight_ray.domain import commands as c
+from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import InvalidInput, RateLimited
 
 TICKETS_REMEMBERED_MAX = 10_000
@@ -57,6 +59,11 @@ class Rates:
 
     searches_per_s: float
     writes_per_s: float
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Those that the settings of a memory allow."""
+        return cls(settings.searches_per_s, settings.writes_per_s)
 
 
 class Paces:

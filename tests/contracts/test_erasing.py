@@ -16,7 +16,8 @@ from hindsight_ray.domain.erasure import Erased
 from hindsight_ray.domain.rows import AuditEntry
 from hindsight_ray.errors import AccessDenied, NotFound
 from hindsight_ray.service.erase import erase_again
-from tests.canaries import PLACES, ask, canary, left, planted
+from tests.asking import ask
+from tests.canaries import PLACES, canary, left, planted
 from tests.worlds import TENANT, Staged, world
 
 

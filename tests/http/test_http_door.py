@@ -6,14 +6,17 @@ import pathlib
 import re
 import uuid
 from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import httpx2
 import pytest
+import uvicorn
 
 from hindsight_ray import compose, errors
 from hindsight_ray.client.hindsight import Hindsight
+from hindsight_ray.entry.bearer import call_of
 from hindsight_ray.entry.http.answers import refused
 from hindsight_ray.entry.http.app import http_app
 from hindsight_ray.entry.http.verbs import COMMANDS
@@ -48,6 +51,16 @@ class Served:
             return await http.get(f"{self.url}{path}")
 
 
+@asynccontextmanager
+async def _serving(server: uvicorn.Server) -> AsyncGenerator[int]:
+    """The port that it serves on, for as long as this lasts."""
+    async with listening(0) as listener:
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        yield listener.getsockname()[1]
+        server.should_exit = True
+        await serving
+
+
 async def _said_to(port: int, sent: bytes) -> bytes:
     """All that is answered until the other side hangs up."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -69,26 +82,20 @@ async def _to_the_end(reader: asyncio.StreamReader) -> bytes:
 async def test_whoever_connects_and_says_nothing_is_hung_up_on() -> None:
     app = http_app(_nobody, Rates(5.0, 5.0))
     server = http_server(app, headers_within_s=0.05, connections_max=8)
-    async with listening(0) as listener:
-        serving = asyncio.create_task(server.serve(sockets=[listener]))
-        port = listener.getsockname()[1]
+    async with _serving(server) as port:
         assert await _said_to(port, b"") == b""
         assert await _said_to(port, b"POST /v1/search HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ") == b""
         head = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n"
         assert b"200" in await _said_to(port, head + b"Connection: close\r\n\r\n")
         # A further request that never ends its head is no better than a first one.
         assert (await _said_to(port, head + b"\r\n" + head)).count(b"200 OK") == 1
-        server.should_exit = True
-        await serving
 
 
 @pytest.mark.covers("http.connections")
 async def test_there_are_never_more_connections_than_the_bound() -> None:
     app = http_app(_nobody, Rates(5.0, 5.0))
     server = http_server(app, headers_within_s=60.0, connections_max=8)
-    async with listening(0) as listener:
-        serving = asyncio.create_task(server.serve(sockets=[listener]))
-        port = listener.getsockname()[1]
+    async with _serving(server) as port:
         held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(40)]
         head = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
         assert await _said_to(port, head) == b""  # one too many
@@ -98,8 +105,6 @@ async def test_there_are_never_more_connections_than_the_bound() -> None:
             await _to_the_end(reader)
             writer.close()
         assert b"200" in await _said_to(port, head)
-        server.should_exit = True
-        await serving
 
 
 async def _nobody(_token: str, _command: Any) -> Any:
@@ -109,16 +114,9 @@ async def _nobody(_token: str, _command: Any) -> Any:
 @pytest.fixture
 async def served(tmp_path: pathlib.Path) -> AsyncGenerator[Served]:
     async with compose.open(tmp_path / "home", embedding="hashed") as hindsight:
-
-        async def call(token: str, command: Any) -> Any:
-            return await hindsight.as_caller(token).ask(command)
-
-        async with listening(0) as listener:
-            server = http_server(http_app(call, Rates(5.0, 5.0)))
-            serving = asyncio.create_task(server.serve(sockets=[listener]))
-            yield Served(hindsight, f"http://127.0.0.1:{listener.getsockname()[1]}")
-            server.should_exit = True
-            await serving
+        app = http_app(call_of(hindsight), Rates(5.0, 5.0))
+        async with _serving(http_server(app)) as port:
+            yield Served(hindsight, f"http://127.0.0.1:{port}")
 
 
 @pytest.mark.covers("http.verbs")

@@ -6,7 +6,6 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import httpx2
 import pytest
@@ -18,6 +17,7 @@ from hindsight_ray import compose
 from hindsight_ray.client.hindsight import Hindsight
 from hindsight_ray.domain.caller import Ticket
 from hindsight_ray.entry import mcp_server
+from hindsight_ray.entry.bearer import call_of
 from hindsight_ray.entry.listening import http_server, listening
 from hindsight_ray.entry.rate import Rates
 
@@ -48,11 +48,7 @@ class Served:
 @pytest.fixture
 async def served(tmp_path: pathlib.Path) -> AsyncIterator[Served]:
     async with compose.open(tmp_path / "home") as hindsight, listening(0) as listener:
-
-        async def call(token: str, command: Any) -> Any:
-            return await hindsight.as_caller(token).ask(command)
-
-        server = http_server(mcp_server.http_app(call, Rates(10.0, 10.0)))
+        server = http_server(mcp_server.http_app(call_of(hindsight), Rates(10.0, 10.0)))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         url = f"http://127.0.0.1:{listener.getsockname()[1]}{mcp_server.PATH}"
         yield Served(hindsight, url)

@@ -36,9 +36,10 @@ def _stale(calls: Sequence[Call]) -> Iterator[str]:
 
 def _early(calls: Sequence[Call]) -> Iterator[str]:
     """Nobody knows a change that has not begun."""
+    changes = [call for call in calls if call.changed]
     for call in calls:
-        begun = [change.revision for change in calls if change.changed and change.begin < call.end]
-        later = [change.revision for change in calls if change.changed and change.begin > call.end]
+        begun = [change.revision for change in changes if change.begin < call.end]
+        later = [change.revision for change in changes if change.begin > call.end]
         if later and call.revision >= min(later) and call.revision not in begun:
             yield f"{call} knows revision {min(later)}, which had not begun"
 

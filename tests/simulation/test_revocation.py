@@ -35,7 +35,6 @@ async def _recorded(folder: Path, token: str, kind: str) -> list[Call]:
 
 
 @pytest.mark.covers("G2.history", "G2.processes")
-@pytest.mark.timeout(400)  # its processes share the cores with the oracle's seeds
 async def test_no_read_in_any_process_is_decided_on_what_had_been_revoked(tmp_path: Path) -> None:
     async with world(tmp_path) as home:
         alice, helper = await home.ticket(user="alice"), await home.ticket(agent="helper")

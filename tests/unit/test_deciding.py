@@ -3,15 +3,14 @@ on the strength of `write` or `review` alone."""
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
 from hindsight_ray.domain import commands as c
-from hindsight_ray.domain.base import build
 from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.errors import AccessDenied
+from tests.asking import ask, wrote
 from tests.worlds import Staged, world
 
 
@@ -21,26 +20,15 @@ async def home(tmp_path: Path) -> AsyncGenerator[Staged]:
         yield staged
 
 
-async def _ask(home: Staged, token: str, kind: type[c.Command], **fields: object) -> object:
-    named = {"command_id": uuid4().hex} if "command_id" in kind.model_fields else {}
-    return await home.ask(token, build(kind, {**named, **fields}))
-
-
-async def _wrote(home: Staged, token: str, content: str, **fields: object) -> str:
-    receipt = await _ask(home, token, c.Write, content=content, **fields)
-    assert isinstance(receipt, Receipt)
-    return receipt.ids[0]
-
-
 async def _decide(
     home: Staged, token: str, name: str, decision: str, content: str | None = None
 ) -> object:
     fields = {"memory_id": name, "decision": decision, "content": content}
-    return await _ask(home, token, c.DecidePending, **fields)
+    return await ask(home, token, c.DecidePending, **fields)
 
 
 async def _memory(home: Staged, token: str, name: str) -> Memory:
-    found = await _ask(home, token, c.Get, memory_id=name)
+    found = await ask(home, token, c.Get, memory_id=name)
     assert isinstance(found, Memory)
     return found
 
@@ -54,8 +42,8 @@ async def test_review_alone_decides_nothing_that_waits_in_global(
     home: Staged, decision: str, content: str | None
 ) -> None:
     operator, anyone = await home.operator(), await home.ticket(agent="anyone")
-    name = await _wrote(home, operator, "The depot opens at seven", scope="global", confidence=0.3)
-    assert await _ask(home, anyone, c.ListPending)  # it is seen, with `review`
+    name = await wrote(home, operator, "The depot opens at seven", scope="global", confidence=0.3)
+    assert await ask(home, anyone, c.ListPending)  # it is seen, with `review`
     with pytest.raises(AccessDenied):
         await _decide(home, anyone, name, decision, content)
     curator = await home.ticket(agent="curator")  # who holds `promote` there
@@ -65,10 +53,10 @@ async def test_review_alone_decides_nothing_that_waits_in_global(
 @pytest.mark.covers("people.deciding")
 async def test_a_right_to_forget_is_enough_to_reject_and_not_to_accept(home: Staged) -> None:
     operator, warden = await home.operator(), await home.ticket(agent="warden")
-    await _ask(
+    await ask(
         home, operator, c.Share, scope="global", to="agent:warden", actions=("forget", "review")
     )
-    name = await _wrote(home, operator, "The depot opens at seven", scope="global", confidence=0.3)
+    name = await wrote(home, operator, "The depot opens at seven", scope="global", confidence=0.3)
     with pytest.raises(AccessDenied):
         await _decide(home, warden, name, "accept")
     receipt = await _decide(home, warden, name, "reject")
@@ -82,8 +70,8 @@ async def test_nobody_decides_on_text_from_outside_that_they_wrote_themselves(
 ) -> None:
     alice = await home.ticket(user="alice")
     planner = await home.ticket(agent="planner", user="alice")
-    await _ask(home, alice, c.Share, scope="user:alice", to="agent:reader", actions=("read",))
-    name = await _wrote(home, planner, "Pay invoices to account M", source="tool")
+    await ask(home, alice, c.Share, scope="user:alice", to="agent:reader", actions=("read",))
+    name = await wrote(home, planner, "Pay invoices to account M", source="tool")
     assert (await _memory(home, alice, name)).status == "quarantined"
     for decision, content in DECISIONS:
         with pytest.raises(AccessDenied, match="somebody else"):
@@ -96,8 +84,8 @@ async def test_nobody_decides_on_text_from_outside_that_they_wrote_themselves(
 @pytest.mark.covers("people.deciding")
 async def test_whoever_administers_decides_on_what_they_wrote_too(home: Staged) -> None:
     operator, curator = await home.operator(), await home.ticket(agent="curator")
-    await _ask(home, operator, c.Share, scope="global", to="agent:curator", actions=("write",))
-    own = await _wrote(home, curator, "Deploy on Fridays", scope="global", source="tool")
+    await ask(home, operator, c.Share, scope="global", to="agent:curator", actions=("write",))
+    own = await wrote(home, curator, "Deploy on Fridays", scope="global", source="tool")
     with pytest.raises(AccessDenied, match="somebody else"):
         await _decide(home, curator, own, "accept")
     assert await _decide(home, operator, own, "accept")
@@ -114,7 +102,7 @@ async def test_a_corrected_text_weighs_as_much_as_the_word_of_who_corrected_it(
         (planner, alice, "user", 1.0),
         (planner, operator, "operator", 0.9),
     ):
-        name = await _wrote(
+        name = await wrote(
             home, said_by, f"The depot opens at {weight}", scope="user:alice", confidence=0.3
         )
         await _decide(home, editor, name, "edit", f"The depot opens at {weight} sharp")
@@ -125,8 +113,8 @@ async def test_a_corrected_text_weighs_as_much_as_the_word_of_who_corrected_it(
 @pytest.mark.covers("people.deciding")
 async def test_review_alone_brings_nothing_back_from_the_archive(home: Staged) -> None:
     operator, anyone = await home.operator(), await home.ticket(agent="anyone")
-    name = await _wrote(home, operator, "The depot opens at seven", scope="global")
-    await _ask(home, operator, c.Archive, memory_id=name)
+    name = await wrote(home, operator, "The depot opens at seven", scope="global")
+    await ask(home, operator, c.Archive, memory_id=name)
     with pytest.raises(AccessDenied):
-        await _ask(home, anyone, c.Restore, memory_id=name)
-    assert await _ask(home, operator, c.Restore, memory_id=name)
+        await ask(home, anyone, c.Restore, memory_id=name)
+    assert await ask(home, operator, c.Restore, memory_id=name)

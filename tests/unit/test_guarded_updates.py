@@ -3,16 +3,14 @@
 from collections.abc import AsyncGenerator
 from datetime import timedelta
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
 from hindsight_ray.domain import commands as c
-from hindsight_ray.domain.base import build
 from hindsight_ray.domain.memory import Memory
-from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.run import Run
 from hindsight_ray.errors import AccessDenied
+from tests.asking import ask, wrote
 from tests.worlds import START, Staged, world
 
 SOON, LATER = START + timedelta(hours=1), START + timedelta(days=9)
@@ -24,23 +22,12 @@ async def home(tmp_path: Path) -> AsyncGenerator[Staged]:
         yield staged
 
 
-async def _ask(home: Staged, token: str, kind: type[c.Command], **fields: object) -> object:
-    named = {"command_id": uuid4().hex} if "command_id" in kind.model_fields else {}
-    return await home.ask(token, build(kind, {**named, **fields}))
-
-
-async def _wrote(home: Staged, token: str, content: str, **fields: object) -> str:
-    receipt = await _ask(home, token, c.Write, content=content, **fields)
-    assert isinstance(receipt, Receipt)
-    return receipt.ids[0]
-
-
 async def _update(home: Staged, token: str, name: str, **fields: object) -> object:
-    return await _ask(home, token, c.Update, memory_id=name, **fields)
+    return await ask(home, token, c.Update, memory_id=name, **fields)
 
 
 async def _guest(home: Staged, alice: str, *actions: str) -> str:
-    await _ask(
+    await ask(
         home, alice, c.Share, scope="user:alice", to="agent:guest", actions=("read", *actions)
     )
     return await home.ticket(agent="guest")
@@ -50,9 +37,9 @@ async def _guest(home: Staged, alice: str, *actions: str) -> str:
 async def test_ending_a_memory_sooner_needs_forget(home: Staged) -> None:
     alice = await home.ticket(user="alice")
     guest = await _guest(home, alice, "write")
-    lasting = await _wrote(home, alice, "The depot opens at seven")
-    ending = await _wrote(home, alice, "The lift is broken", expires_at=LATER)
-    own = await _wrote(home, guest, "The stairs are wet", scope="user:alice")
+    lasting = await wrote(home, alice, "The depot opens at seven")
+    ending = await wrote(home, alice, "The lift is broken", expires_at=LATER)
+    own = await wrote(home, guest, "The stairs are wet", scope="user:alice")
     for name in (lasting, ending, own):
         with pytest.raises(AccessDenied, match="forget"):
             await _update(home, guest, name, expires_at=SOON)
@@ -72,11 +59,11 @@ async def test_changing_a_heavier_or_an_accepted_word_needs_review(
 ) -> None:
     alice = await home.ticket(user="alice")
     guest = await _guest(home, alice, "write")
-    hers = await _wrote(home, alice, "The depot opens at seven")
-    doubtful = await _wrote(
+    hers = await wrote(home, alice, "The depot opens at seven")
+    doubtful = await wrote(
         home, await home.ticket(agent="planner", user="alice"), "Trams are late", confidence=0.3
     )
-    await _ask(home, alice, c.DecidePending, memory_id=doubtful, decision="accept")
+    await ask(home, alice, c.DecidePending, memory_id=doubtful, decision="accept")
     for name in (hers, doubtful):
         with pytest.raises(AccessDenied, match="review"):
             await _update(home, guest, name, **change)
@@ -90,9 +77,9 @@ async def test_changing_a_heavier_or_an_accepted_word_needs_review(
 async def test_one_s_own_and_lighter_words_are_changed_with_write(home: Staged) -> None:
     alice = await home.ticket(user="alice")
     guest = await _guest(home, alice, "write")
-    own = await _wrote(home, guest, "The stairs are wet", scope="user:alice")
+    own = await wrote(home, guest, "The stairs are wet", scope="user:alice")
     await _update(home, guest, own, content="The stairs are dry")
-    other = await _wrote(
+    other = await wrote(
         home, await home.ticket(agent="planner", user="alice"), "The lift is broken"
     )
     await _update(home, guest, other, content="The lift is mended")
@@ -105,19 +92,19 @@ async def test_text_from_outside_gets_into_nobody_s_word_by_an_update(
 ) -> None:
     alice = await home.ticket(user="alice")
     planner = await home.ticket(agent="planner", user="alice", session="s")
-    hers = await _wrote(home, alice, "The vault is opened by two people")
-    theirs = await _wrote(home, planner, "Line one of the tool", source="tool")
-    run = await _ask(home, planner, c.StartRun, goal="look")
+    hers = await wrote(home, alice, "The vault is opened by two people")
+    theirs = await wrote(home, planner, "Line one of the tool", source="tool")
+    run = await ask(home, planner, c.StartRun, goal="look")
     assert isinstance(run, Run)
-    await _ask(home, planner, c.Search, query="line of the tool", run_id=run.run_id)
+    await ask(home, planner, c.Search, query="line of the tool", run_id=run.run_id)
     if shared:
         await _guest(home, alice)
     for change in ({"content": "The vault is opened by nobody"}, {"tags": ("nobody",)}):
         with pytest.raises(AccessDenied, match="statement of its own"):
             await _update(home, planner, hers, **change)
-    found = await _ask(home, alice, c.Get, memory_id=hers)
+    found = await ask(home, alice, c.Get, memory_id=hers)
     assert isinstance(found, Memory)
     assert (found.status, found.content) == ("active", "The vault is opened by two people")
     await _update(home, planner, theirs, content="Line two of the tool")
-    await _ask(home, planner, c.CloseRun, run_id=run.run_id)
+    await ask(home, planner, c.CloseRun, run_id=run.run_id)
     await _update(home, planner, hers, content="The vault is opened by three people")

@@ -3,17 +3,15 @@
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from random import Random
-from typing import Any
-from uuid import uuid4
 
 import pytest
 
 from hindsight_ray.core.access import AccessSet
 from hindsight_ray.core.audience import audience_key, readable_keys
 from hindsight_ray.domain import commands as c
-from hindsight_ray.domain.base import build
 from hindsight_ray.errors import NotFound
 from hindsight_ray.service.admit import admit, row_filter
+from tests.asking import ask
 from tests.worlds import TENANT, Staged, world
 
 AUDIENCES = 10_000
@@ -23,12 +21,6 @@ AUDIENCES = 10_000
 async def home(tmp_path: Path) -> AsyncGenerator[Staged]:
     async with world(tmp_path) as staged:
         yield staged
-
-
-async def _ask(home: Staged, token: str, kind: type[c.Command], **fields: Any) -> Any:
-    if "command_id" in kind.model_fields:
-        fields.setdefault("command_id", uuid4().hex)
-    return await home.ask(token, build(kind, fields))
 
 
 def _audiences() -> list[tuple[str, ...]]:
@@ -73,20 +65,20 @@ async def test_revoking_one_scope_hides_at_once_what_was_derived_from_it(home: S
     alice = await home.ticket(user="alice")
     helper = await home.ticket(agent="helper", user="bob", session="s")
     given = {"scope": "user:alice", "to": "agent:helper", "actions": ("read",)}
-    await _ask(home, alice, c.Share, **given)
-    await _ask(home, alice, c.Write, content="The vault opens with a violet lantern",
+    await ask(home, alice, c.Share, **given)
+    await ask(home, alice, c.Write, content="The vault opens with a violet lantern",
                labels=("secret",))  # fmt: skip
-    await _ask(home, helper, c.StartRun, goal="Find out", scope="user:bob")
-    assert (await _ask(home, helper, c.Search, query="violet lantern vault")).hits
-    learned = await _ask(home, helper, c.Write, content="Bring a lantern to the vault")
-    kept = await _ask(home, helper, c.Get, memory_id=learned.ids[0])
+    await ask(home, helper, c.StartRun, goal="Find out", scope="user:bob")
+    assert (await ask(home, helper, c.Search, query="violet lantern vault")).hits
+    learned = await ask(home, helper, c.Write, content="Bring a lantern to the vault")
+    kept = await ask(home, helper, c.Get, memory_id=learned.ids[0])
     assert kept.audience == ("user:alice", "user:bob")
     assert kept.labels == ("secret",)
-    await _ask(home, alice, c.Revoke, scope="user:alice", to="agent:helper")
+    await ask(home, alice, c.Revoke, scope="user:alice", to="agent:helper")
     for token in (helper, await home.ticket(user="bob")):
         with pytest.raises(NotFound):
-            await _ask(home, token, c.Get, memory_id=learned.ids[0])
-        assert not (await _ask(home, token, c.Search, query="lantern vault")).hits
+            await ask(home, token, c.Get, memory_id=learned.ids[0])
+        assert not (await ask(home, token, c.Search, query="lantern vault")).hits
 
 
 @pytest.mark.covers("audience.two_users")
@@ -99,10 +91,10 @@ async def test_one_agent_that_serves_two_users_carries_nothing_between_them(home
         for token, own in scopes.items():
             name = "alice" if token == with_alice else "bob"
             content = f"{name} told of {words[number % 4]} {number} {name}"
-            await _ask(home, token, c.Write, content=content, scope=own[number % 2])
+            await ask(home, token, c.Write, content=content, scope=own[number % 2])
     crossings = 0
     for token, other in ((with_alice, "bob"), (with_bob, "alice")):
-        found = await _ask(home, token, c.Search, query=f"{other} told of amber basil", k=100)
+        found = await ask(home, token, c.Search, query=f"{other} told of amber basil", k=100)
         assert found.hits
         crossings += sum(other in hit.memory.content for hit in found.hits)
     assert crossings == 0
@@ -113,15 +105,15 @@ async def test_what_was_alices_cannot_reach_bob_by_way_of_global(home: Staged) -
     with_alice = await home.ticket(agent="planner", user="alice", session="s")
     operator = await home.operator()
     for scope, to in (("global", "agent:planner"),):
-        await _ask(home, operator, c.Share, scope=scope, to=to, actions=("write", "promote"))
-    told = await _ask(home, with_alice, c.Write, content="Alice is at gate seven")
-    wider = await _ask(home, with_alice, c.Write, content="Gate seven it is", scope="global")
-    kept = await _ask(home, with_alice, c.Get, memory_id=wider.ids[0])
+        await ask(home, operator, c.Share, scope=scope, to=to, actions=("write", "promote"))
+    told = await ask(home, with_alice, c.Write, content="Alice is at gate seven")
+    wider = await ask(home, with_alice, c.Write, content="Gate seven it is", scope="global")
+    kept = await ask(home, with_alice, c.Get, memory_id=wider.ids[0])
     assert kept.audience == ("global", "user:alice")
     with_bob = await home.ticket(agent="planner", user="bob")
     for memory_id in (told.ids[0], wider.ids[0]):
         with pytest.raises(NotFound):
-            await _ask(home, with_bob, c.Get, memory_id=memory_id)
+            await ask(home, with_bob, c.Get, memory_id=memory_id)
         with pytest.raises(NotFound):
-            await _ask(home, with_bob, c.Promote, memory_id=memory_id, scope="global")
-    assert not (await _ask(home, with_bob, c.Search, query="gate seven")).hits
+            await ask(home, with_bob, c.Promote, memory_id=memory_id, scope="global")
+    assert not (await ask(home, with_bob, c.Search, query="gate seven")).hits

@@ -4,7 +4,6 @@ import json
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
@@ -14,6 +13,7 @@ from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.base import build
 from hindsight_ray.domain.privacy import EVERYTHING, Privacy
 from hindsight_ray.errors import AccessDenied, CommandReused, InvalidInput
+from tests.asking import ask
 from tests.worlds import Staged, world
 
 PERSONAL = (
@@ -68,20 +68,14 @@ async def home(tmp_path: Path) -> AsyncGenerator[Staged]:
         yield staged
 
 
-async def _ask(home: Staged, token: str, kind: type[c.Command], **fields: Any) -> Any:
-    if "command_id" in kind.model_fields:
-        fields.setdefault("command_id", uuid4().hex)
-    return await home.ask(token, build(kind, fields))
-
-
 MAIL, TOKEN = "alice@example.com", "ghp_abcdefghijklmnopqrstuvwxyz"
 BOTH = f"tell {MAIL} of {TOKEN}"
 
 
 async def _everywhere(home: Staged, token: str) -> None:
     """The text in every field by which text comes in."""
-    await _ask(home, token, c.Write, content=BOTH, topic="mail", steps=(f"1 {BOTH}",))
-    run = await _ask(home, token, c.StartRun, goal=f"goal {BOTH}", intent=BOTH)
+    await ask(home, token, c.Write, content=BOTH, topic="mail", steps=(f"1 {BOTH}",))
+    run = await ask(home, token, c.StartRun, goal=f"goal {BOTH}", intent=BOTH)
     tool = {"name": "mail", "status": "error", "error_text": BOTH, "error_type": "Bounced"}
     event = {
         "event_id": home.world.ids.event_id(), "run_id": run.run_id, "agent": "planner",
@@ -89,17 +83,17 @@ async def _everywhere(home: Staged, token: str) -> None:
         "summary": f"sent {BOTH}", "tool": tool, "snapshot": {"last_user_input": BOTH},
     }  # fmt: skip
     for _ in range(2):  # again: it is the same event
-        await _ask(home, token, c.RecordEvents, run_id=run.run_id, events=(event,))
-    await _ask(
+        await ask(home, token, c.RecordEvents, run_id=run.run_id, events=(event,))
+    await ask(
         home, token, c.SetWorking, run_id=run.run_id, state={"goal": BOTH, "state": {"a": BOTH}}
     )
-    await _ask(home, token, c.AssertOutcome, run_id=run.run_id, value=1.0, evaluator=BOTH)
-    await _ask(home, token, c.Note, text=BOTH)
-    await _ask(home, token, c.Search, query=f"who is {BOTH}?")
-    await _ask(home, token, c.CloseRun, run_id=run.run_id)
+    await ask(home, token, c.AssertOutcome, run_id=run.run_id, value=1.0, evaluator=BOTH)
+    await ask(home, token, c.Note, text=BOTH)
+    await ask(home, token, c.Search, query=f"who is {BOTH}?")
+    await ask(home, token, c.CloseRun, run_id=run.run_id)
     log = [{"messages": [{"role": "user", "content": f"I am {BOTH}"},
                          {"role": "assistant", "content": f"Hello {BOTH}"}]}]  # fmt: skip
-    await _ask(home, await home.operator(), c.ImportRuns, format="openai-messages",
+    await ask(home, await home.operator(), c.ImportRuns, format="openai-messages",
                text=json.dumps(log), scope="user:alice")  # fmt: skip
     await home.jobs.finish()
 
@@ -122,23 +116,23 @@ async def test_by_default_neither_a_secret_nor_personal_data_reaches_the_disk(
 @pytest.mark.covers("privacy.everywhere")
 async def test_an_error_that_quotes_a_value_is_masked_too(home: Staged) -> None:
     token = await home.ticket(user="alice")
-    await _ask(home, token, c.Write, content="Alice likes tea", command_id=MAIL)
+    await ask(home, token, c.Write, content="Alice likes tea", command_id=MAIL)
     with pytest.raises(CommandReused) as told:
-        await _ask(home, token, c.Write, content="Alice likes coffee", command_id=MAIL)
+        await ask(home, token, c.Write, content="Alice likes coffee", command_id=MAIL)
     assert MAIL not in str(told.value)
     assert MAIL not in str(told.value.details)
     assert told.value.__cause__ is None
-    await _ask(home, await home.operator(), c.SetPrivacy, personal="keep")
+    await ask(home, await home.operator(), c.SetPrivacy, personal="keep")
     with pytest.raises(CommandReused, match=MAIL):
-        await _ask(home, token, c.Write, content="Alice likes coffee", command_id=MAIL)
+        await ask(home, token, c.Write, content="Alice likes coffee", command_id=MAIL)
 
 
 @pytest.mark.covers("privacy.everywhere")
 async def test_why_somebody_decided_is_masked_like_any_text(home: Staged) -> None:
     token = await home.ticket(user="alice")
-    waits = await _ask(home, token, c.Write, content="Alice likes tea", confidence=0.4)
-    await _ask(home, token, c.DecidePending, memory_id=waits.ids[0], decision="accept", why=BOTH)
-    (_, last) = await _ask(home, token, c.History, memory_id=waits.ids[0])
+    waits = await ask(home, token, c.Write, content="Alice likes tea", confidence=0.4)
+    await ask(home, token, c.DecidePending, memory_id=waits.ids[0], decision="accept", why=BOTH)
+    (_, last) = await ask(home, token, c.History, memory_id=waits.ids[0])
     assert MAIL not in last.why
     assert "[redacted:email]" in last.why
     assert MAIL.encode() not in _bytes(home)
@@ -166,15 +160,15 @@ def test_submitted_credit_is_masked_in_everything_that_it_says() -> None:
 @pytest.mark.covers("privacy.tenant")
 async def test_a_tenant_may_keep_what_another_masks(home: Staged) -> None:
     operator = await home.operator()
-    kept = await _ask(home, operator, c.SetPrivacy, personal="keep")
+    kept = await ask(home, operator, c.SetPrivacy, personal="keep")
     assert (kept.secrets, kept.personal) == ("mask", "keep")
     token = await home.ticket(agent="planner", user="alice", session="s")
     await _everywhere(home, token)
-    (hit,) = (await _ask(home, token, c.Search, query="tell of", types=("fact",))).hits
+    (hit,) = (await ask(home, token, c.Search, query="tell of", types=("fact",))).hits
     assert hit.memory.content == f"tell {MAIL} of [redacted:api-key]"
     elsewhere = await home.ticket(user="alice", tenant="globex")
-    other = await _ask(home, elsewhere, c.Write, content=BOTH)
-    content = (await _ask(home, elsewhere, c.Get, memory_id=other.ids[0])).content
+    other = await ask(home, elsewhere, c.Write, content=BOTH)
+    content = (await ask(home, elsewhere, c.Get, memory_id=other.ids[0])).content
     assert content == "tell [redacted:email] of [redacted:api-key]"
 
 
@@ -182,9 +176,9 @@ async def test_a_tenant_may_keep_what_another_masks(home: Staged) -> None:
 async def test_a_tenant_may_refuse_what_somebody_writes_and_mask_what_happened(
     home: Staged,
 ) -> None:
-    await _ask(home, await home.operator(), c.SetPrivacy, secrets="refuse", personal="refuse")
+    await ask(home, await home.operator(), c.SetPrivacy, secrets="refuse", personal="refuse")
     token = await home.ticket(agent="planner", user="alice", session="s")
-    kept = await _ask(home, token, c.Write, content="Alice likes tea")
+    kept = await ask(home, token, c.Write, content="Alice likes tea")
     refused: list[tuple[type[c.Command], dict[str, Any]]] = [
         (c.Write, {"content": BOTH}),
         (c.Update, {"memory_id": kept.ids[0], "content": f"Alice is {MAIL}"}),
@@ -193,17 +187,17 @@ async def test_a_tenant_may_refuse_what_somebody_writes_and_mask_what_happened(
     ]
     for kind, fields in refused:
         with pytest.raises(InvalidInput) as told:
-            await _ask(home, token, kind, **fields)
+            await ask(home, token, kind, **fields)
         assert MAIL not in str(told.value)
         assert TOKEN not in str(told.value)
-    run = await _ask(home, token, c.StartRun, goal="Launch")
+    run = await ask(home, token, c.StartRun, goal="Launch")
     event = {
         "event_id": home.world.ids.event_id(), "run_id": run.run_id, "agent": "planner",
         "incarnation": "i", "seq": 0, "timestamp": home.clock.now(), "kind": "decision",
         "summary": BOTH,
     }  # fmt: skip
-    await _ask(home, token, c.RecordEvents, run_id=run.run_id, events=(event,))
-    read = await _ask(home, token, c.ReadRun, run_id=run.run_id)
+    await ask(home, token, c.RecordEvents, run_id=run.run_id, events=(event,))
+    read = await ask(home, token, c.ReadRun, run_id=run.run_id)
     assert read.events[0].summary == "tell [redacted:email] of [redacted:api-key]"
     assert MAIL.encode() not in _bytes(home)
 
@@ -214,15 +208,15 @@ async def test_another_process_follows_once_it_has_met_the_change(
 ) -> None:
     async with world(tmp_path, policy=None, clock=home.clock) as other:
         token = await home.ticket(user="alice")
-        await _ask(other, token, c.Write, content="Alice likes tea")
-        await _ask(home, await home.operator(), c.SetPrivacy, personal="keep")
-        await _ask(other, token, c.Search, query="tea")
-        receipt = await _ask(other, token, c.Write, content=f"Alice is {MAIL}")
-        assert MAIL in (await _ask(other, token, c.Get, memory_id=receipt.ids[0])).content
+        await ask(other, token, c.Write, content="Alice likes tea")
+        await ask(home, await home.operator(), c.SetPrivacy, personal="keep")
+        await ask(other, token, c.Search, query="tea")
+        receipt = await ask(other, token, c.Write, content=f"Alice is {MAIL}")
+        assert MAIL in (await ask(other, token, c.Get, memory_id=receipt.ids[0])).content
 
 
 @pytest.mark.covers("privacy.tenant")
 async def test_only_who_administers_says_what_is_kept(home: Staged) -> None:
     for token in (await home.ticket(user="alice"), await home.ticket(agent="curator")):
         with pytest.raises(AccessDenied):
-            await _ask(home, token, c.SetPrivacy, personal="keep")
+            await ask(home, token, c.SetPrivacy, personal="keep")

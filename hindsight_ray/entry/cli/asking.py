@@ -45,6 +45,14 @@ async def caller_memory(hindsight: Hindsight, asked: Asked) -> Memory:
     return hindsight.as_caller(await hindsight.issue_ticket(**fields))
 
 
+@asynccontextmanager
+async def asking(asked: Asked) -> AsyncGenerator[Memory]:
+    """The memory of who asks; a line that names nobody is refused before anything is opened."""
+    asked.check_caller()
+    async with opened(asked) as hindsight:
+        yield await caller_memory(hindsight, asked)
+
+
 async def check_who(hindsight: Hindsight, asked: Asked) -> None:
     """Refuse a tenant that is not there, and names that are not those of the ticket given."""
     if asked.ticket is None:
@@ -76,9 +84,7 @@ async def with_first_tenant(asked: Asked, hindsight: Hindsight) -> Asked:
 async def ask(asked: Asked, kind: type[c.Command], fields: Mapping[str, object]) -> Any:
     """The answer to one command. What was not said is left to the command's own defaults."""
     command = built(kind, fields)
-    asked.check_caller()
-    async with opened(asked) as hindsight:
-        memory = await caller_memory(hindsight, asked)
+    async with asking(asked) as memory:
         return await _asked(memory, command)
 
 

@@ -12,7 +12,7 @@ from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.credit import Attribution, Credited
 from hindsight_ray.domain.run import Trajectory
 from hindsight_ray.entry.cli import show, show_credit
-from hindsight_ray.entry.cli.asking import built, caller_memory, opened
+from hindsight_ray.entry.cli.asking import asking, built
 from hindsight_ray.entry.cli.options import RUNS, Asked, command
 from hindsight_ray.errors import InvalidInput
 
@@ -64,9 +64,7 @@ async def attributed(
     if method in _HERE:
         fields = {"run_id": run_id, "method": method, "formula": formula, "strategy": strategy}
         question = built(c.Attribute, fields)
-    asked.check_caller()
-    async with opened(asked) as hindsight:
-        memory = await caller_memory(hindsight, asked)
+    async with asking(asked) as memory:
         # What this reader may not read is left out of all three answers, so of every file too.
         record: c.ReplayRecord = await memory.ask(run)
         kept: tuple[Credited, ...] = await memory.ask(known)

@@ -1,6 +1,5 @@
 """The verbs on memories at large: write, search, search-many."""
 
-import uuid
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -12,6 +11,7 @@ from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.entry.cli import show
 from hindsight_ray.entry.cli.asking import ask, built, text_or_input
 from hindsight_ray.entry.cli.options import MEMORIES, Asked, command
+from hindsight_ray.entry.once import fresh_unless
 from hindsight_ray.errors import InvalidInput
 
 CommandId = Annotated[
@@ -121,11 +121,6 @@ async def search_many(
         for part in (show.heading(query), show.found(found))
     ]
     show.answer(asked.json, list(answers), show.stacked(*parts))
-
-
-def fresh_unless(command_id: str | None) -> str:
-    """The id that was given, be it empty, which is refused; else one of its own."""
-    return uuid.uuid4().hex if command_id is None else command_id
 
 
 def moment(name: str, text: str | None) -> datetime | None:

@@ -11,8 +11,9 @@ from hindsight_ray.domain.memory import Memory, RevisionNote
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.entry.cli import show
 from hindsight_ray.entry.cli.asking import ask, text_or_input
-from hindsight_ray.entry.cli.memories import CommandId, Times, fresh_unless, moment
+from hindsight_ray.entry.cli.memories import CommandId, Times, moment
 from hindsight_ray.entry.cli.options import MEMORIES, Asked, command
+from hindsight_ray.entry.once import fresh_unless
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The memory's id.")]
 

@@ -10,7 +10,7 @@ from hindsight_ray.domain.chat import Retried, Spent
 from hindsight_ray.domain.review import ReviewReport
 from hindsight_ray.domain.run import RunSummary, Trajectory
 from hindsight_ray.entry.cli import show
-from hindsight_ray.entry.cli.asking import ask, built, caller_memory, opened
+from hindsight_ray.entry.cli.asking import ask, asking, built
 from hindsight_ray.entry.cli.options import RUNS, Asked, command, remember_place
 from hindsight_ray.errors import InvalidImport, InvalidInput
 
@@ -50,9 +50,7 @@ async def listed(
     """List runs, newest first; says whether there are more."""
     fields = {"task_type": task_type, "before": before}
     page = built(c.ListRuns, {**fields, "limit": limit})
-    asked.check_caller()
-    async with opened(asked) as hindsight:
-        memory = await caller_memory(hindsight, asked)
+    async with asking(asked) as memory:
         runs: tuple[RunSummary, ...] = await memory.ask(page)
         more = False
         if len(runs) == page.limit:
@@ -132,9 +130,7 @@ async def reviewed(
 async def _review_all(asked: Asked) -> None:
     """Review each run, the newest first; what was learned before is counted as known."""
     told: dict[str, int] = {"runs": 0, "claims": 0, "stored": 0, "known": 0, "failed": 0}
-    asked.check_caller()
-    async with opened(asked) as hindsight:
-        memory = await caller_memory(hindsight, asked)
+    async with asking(asked) as memory:
         before: str | None = None
         while page := await memory.ask(built(c.ListRuns, {"limit": _PAGE, "before": before})):
             for one in page:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hindsight_ray.client.hindsight import Hindsight
 from hindsight_ray.domain.caller import Ticket
 from hindsight_ray.entry import mcp_server
-from hindsight_ray.entry.bearer import Asking, Call
+from hindsight_ray.entry.bearer import Asking, call_of
 from hindsight_ray.entry.cli import show
 from hindsight_ray.entry.cli.asking import check_who, opened
 from hindsight_ray.entry.cli.options import Asked
@@ -26,8 +26,8 @@ async def over_stdio(asked: Asked) -> None:
         fixed = FixedCaller(hindsight, asked)
         first = await fixed.asking()
         await hindsight.as_caller(first.token).whoami()  # refuse now, not at the first call
-        rates = _rates_of(hindsight)
-        server = mcp_server.stdio_server(_call_of(hindsight), fixed.asking, rates)
+        rates = Rates.of(hindsight.settings)
+        server = mcp_server.stdio_server(call_of(hindsight), fixed.asking, rates)
         await server.run_stdio_async()
 
 
@@ -40,7 +40,7 @@ async def over_http(asked: Asked, port: int) -> None:
         )
     async with opened(asked) as hindsight, listening(port) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}{mcp_server.PATH}"
-        app = mcp_server.http_app(_call_of(hindsight), _rates_of(hindsight))
+        app = mcp_server.http_app(call_of(hindsight), Rates.of(hindsight.settings))
         show.answer(asked.json, {"url": url}, show.plain(f"serving {url}"))
         await http_server(app).serve(sockets=[listener])
 
@@ -62,12 +62,3 @@ class FixedCaller:
             fields = self._asked.ticket_fields(lifetime_s=_TICKET_LIFETIME_S)
             ticket = self._ticket = await self._hindsight.issue_ticket(**fields)
         return Asking(ticket.token, "stdio")
-
-
-def _call_of(hindsight: Hindsight) -> Call:
-    return lambda token, command: hindsight.as_caller(token).ask(command)
-
-
-def _rates_of(hindsight: Hindsight) -> Rates:
-    settings = hindsight.settings
-    return Rates(settings.searches_per_s, settings.writes_per_s)

@@ -1,5 +1,6 @@
 """What `hindsight-ray serve` does once asked for; apart, because web libraries load slowly."""
 
+from hindsight_ray.entry.bearer import call_of
 from hindsight_ray.entry.cli import show
 from hindsight_ray.entry.cli.asking import opened
 from hindsight_ray.entry.cli.options import Asked
@@ -11,11 +12,7 @@ from hindsight_ray.entry.rate import Rates
 async def serve(asked: Asked, port: int) -> None:
     """Serve on the loopback address until interrupted; whose a request is, its ticket says."""
     async with opened(asked) as hindsight, listening(port) as listener:
-        settings = hindsight.settings
-        app = http_app(
-            lambda token, command: hindsight.as_caller(token).ask(command),
-            Rates(settings.searches_per_s, settings.writes_per_s),
-        )
+        app = http_app(call_of(hindsight), Rates.of(hindsight.settings))
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         show.answer(asked.json, {"url": url}, show.plain(f"serving {url}/v1"))
         await http_server(app).serve(sockets=[listener])

@@ -9,8 +9,9 @@ from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.receipt import Grant
 from hindsight_ray.entry.cli import show
 from hindsight_ray.entry.cli.asking import ask
-from hindsight_ray.entry.cli.memories import CommandId, Times, fresh_unless, moment
+from hindsight_ray.entry.cli.memories import CommandId, Times, moment
 from hindsight_ray.entry.cli.options import ACCESS, Asked, command
+from hindsight_ray.entry.once import fresh_unless
 
 ScopeName = Annotated[
     str, typer.Argument(metavar="SCOPE", help="`global`, `user:<id>` or `agent:<id>`.")

@@ -26,6 +26,7 @@ from hindsight_ray.domain.upkeep import (
 from hindsight_ray.entry.cli import one_memory, show
 from hindsight_ray.entry.cli.asking import (
     ask,
+    asking,
     built,
     caller_memory,
     opened,
@@ -124,9 +125,7 @@ async def knowledge(
     forms = {"markdown": as_markdown, "jsonl": as_jsonl}
     if format_ not in forms:
         raise InvalidInput("`--format` is `markdown` or `jsonl`", field="format")
-    asked.check_caller()
-    async with opened(asked) as hindsight:
-        memory = await caller_memory(hindsight, asked)
+    async with asking(asked) as memory:
         documents: tuple[Knowledge, ...] = await memory.export_knowledge(scope=scope)
     text = forms[format_](documents)
     if output is not None:
@@ -157,9 +156,7 @@ async def maintain(
     looked = swept = 0
     archived: list[str] = []
     forgotten: list[str] = []
-    asked.check_caller()
-    async with opened(asked) as hindsight:
-        memory = await caller_memory(hindsight, asked)
+    async with asking(asked) as memory:
         while True:
             done: Maintained = await memory.ask(step)
             looked, swept = looked + done.looked_at, swept + done.swept

@@ -1,7 +1,6 @@
 """What a command's answer, or its error, looks like over HTTP: a status and a JSON document."""
 
 import math
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -15,6 +14,7 @@ from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.base import build
 from hindsight_ray.domain.privacy import EVERYTHING
 from hindsight_ray.entry.http.verbs import COMMANDS
+from hindsight_ray.entry.once import fresh_unless
 
 _ANY = TypeAdapter[Any](Any)
 _BUSY_S = 1  # when to come back, where nothing better is known
@@ -96,7 +96,7 @@ def command_of(kind: type[c.Command], body: bytes, idempotency_key: str | None) 
     """
     fields = _fields(body)
     if "command_id" in kind.model_fields and "command_id" not in fields:
-        fields["command_id"] = uuid.uuid4().hex if idempotency_key is None else idempotency_key
+        fields["command_id"] = fresh_unless(idempotency_key)
     return build(kind, fields)
 
 

@@ -54,6 +54,12 @@ class Report:
     def tight(self) -> bool:
         return not self.findings and not self.untried
 
+    def note(self, stranger: str, asked: str, said: str, wrong: Iterable[str]) -> None:
+        """Count an answer and the one that it was held beside, and what is wrong with it."""
+        self.answers += 2
+        seen = said[:_SEEN_CHARACTERS_MAX]
+        self.findings += [Finding(stranger, asked, fault, seen) for fault in wrong]
+
     def tenant(self) -> str:
         """The name of one more tenant of the check's own."""
         self.tenants.append(f"leak-{word()}")
@@ -126,14 +132,11 @@ async def _try(
         for number, (one, other) in enumerate(zip(asked_here, asked_there, strict=True), start=1):
             said = await answered(hindsight, stranger.token, one)
             expected = await answered(hindsight, control.token, other)
-            report.answers += 2
-            wrong = faults(planted, (said, one.model_dump_json()), (expected, empty))
+            sent = one.model_dump_json()
+            wrong = faults(planted, (said, sent), (expected, empty))
             if stranger.refused and not said.startswith(InvalidTicket.__name__):
                 wrong.append("is answered without a ticket")
-            report.findings += [
-                Finding(stranger.kind, f"{name} {number}", fault, said[:_SEEN_CHARACTERS_MAX])
-                for fault in wrong
-            ]
+            report.note(stranger.kind, f"{name} {number}", said, wrong)
 
 
 async def answered(hindsight: Hindsight, token: str, command: c.Command) -> str:

@@ -7,9 +7,10 @@ from starlette.applications import Starlette
 
 from hindsight_ray.client.hindsight import Hindsight
 from hindsight_ray.domain import commands as c
+from hindsight_ray.entry.bearer import call_of
 from hindsight_ray.entry.http.app import http_app
 from hindsight_ray.entry.http.verbs import COMMANDS
-from hindsight_ray.entry.leakcheck.check import Finding, Report, faults
+from hindsight_ray.entry.leakcheck.check import Report, faults
 from hindsight_ray.entry.leakcheck.planted import Names, absent, plant
 from hindsight_ray.entry.leakcheck.table import ATTEMPTS
 from hindsight_ray.entry.rate import Rates
@@ -22,7 +23,7 @@ async def try_routes(hindsight: Hindsight, report: Report) -> None:
     names = Names()
     planted = await plant(hindsight, report.tenant(), names)
     empty = absent(report.tenant(), planted.facts)
-    app = http_app(lambda token, command: hindsight.as_caller(token).ask(command), _RATES)
+    app = http_app(call_of(hindsight), _RATES)
     for word, kind in COMMANDS.items():
         attempts = ATTEMPTS.get(kind.__name__)
         if attempts is None:
@@ -35,11 +36,8 @@ async def try_routes(hindsight: Hindsight, report: Report) -> None:
         for mine, theirs in zip(asked_here, asked_there, strict=True):
             said = await _answer(app, word, here.token, mine)
             expected = await _answer(app, word, there.token, theirs)
-            report.answers += 2
             wrong = faults(planted, (said, mine.model_dump_json()), (expected, empty))
-            report.findings += [
-                Finding("another user", f"route {word}", one, said[:400]) for one in wrong
-            ]
+            report.note("another user", f"route {word}", said, wrong)
 
 
 async def _answer(app: Starlette, word: str, token: str, command: c.Command) -> str:

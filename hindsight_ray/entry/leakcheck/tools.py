@@ -6,9 +6,8 @@ from typing import Any
 from mcp.server.mcpserver.exceptions import ToolError
 
 from hindsight_ray.client.hindsight import Hindsight
-from hindsight_ray.domain import commands as c
-from hindsight_ray.entry.bearer import Asking
-from hindsight_ray.entry.leakcheck.check import Finding, Report, faults
+from hindsight_ray.entry.bearer import Asking, call_of
+from hindsight_ray.entry.leakcheck.check import Report, faults
 from hindsight_ray.entry.leakcheck.planted import Names, absent, plant
 from hindsight_ray.entry.leakcheck.table import TOOLS
 from hindsight_ray.entry.mcp_tools import Tools
@@ -28,11 +27,8 @@ async def try_tools(hindsight: Hindsight, report: Report) -> None:
         for mine, theirs in zip(attempts(planted.facts), attempts(empty), strict=True):
             said = await _used(hindsight, planted.facts.tenant, names, name, mine)
             expected = await _used(hindsight, empty.tenant, names, name, theirs)
-            report.answers += 2
             wrong = faults(planted, (said, repr(mine)), (expected, empty))
-            report.findings += [
-                Finding("another user", f"tool {name}", one, said[:400]) for one in wrong
-            ]
+            report.note("another user", f"tool {name}", said, wrong)
 
 
 async def _used(
@@ -40,15 +36,12 @@ async def _used(
 ) -> str:
     ticket = await hindsight.issue_ticket(tenant=tenant, user=names.other_user)
 
-    async def call(token: str, command: c.Command) -> Any:
-        return await hindsight.as_caller(token).ask(command)
-
     async def who(_context: Any) -> Asking:
         return Asking(ticket.token, ticket.caller.ticket_id)
 
     context: Any = SimpleNamespace(request_context=SimpleNamespace(request=None))
     try:
-        value = await getattr(Tools(call, who, _RATES), tool)(context, **arguments)
+        value = await getattr(Tools(call_of(hindsight), who, _RATES), tool)(context, **arguments)
     except ToolError as error:
         return f"ToolError {error}"
     return f"{type(value).__name__} {value.model_dump_json()}"

@@ -61,14 +61,7 @@ def sqlite_engine(file: Path, *, lock_wait_s: float) -> Engine:
             check_same_thread=False,  # its lane sees to it that one uses it at a time
         )
         _refuse_foreign(raw)
-        for pragma in (
-            "journal_mode=WAL",
-            "synchronous=FULL",
-            "cache_size=-16384",
-            "temp_store=MEMORY",
-            "mmap_size=268435456",
-        ):
-            raw.execute(f"PRAGMA {pragma}").close()
+        set_up(raw)
         return raw
 
     engine = create_engine("sqlite+pysqlite://", creator=connect, poolclass=NullPool)
@@ -84,6 +77,18 @@ def sqlite_engine(file: Path, *, lock_wait_s: float) -> Engine:
         cursor.close()
 
     return engine
+
+
+def set_up(raw: sqlite3.Connection) -> None:
+    """How a home's file is used: its log, how surely a commit is kept, and memory to work in."""
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "cache_size=-16384",
+        "temp_store=MEMORY",
+        "mmap_size=268435456",
+    ):
+        raw.execute(f"PRAGMA {pragma}").close()
 
 
 def in_process(engine: Engine) -> bool:
