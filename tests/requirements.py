@@ -260,6 +260,10 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     "space.verified": _R("a space that is not what its model says is not switched to", _SPACE),
     "space.killed": _R("a change of the model that was killed goes on where it was", _SPACE),
+    "space.apart": _R(
+        "a store apart is given another space beside, killed or not; what was left is dropped",
+        "hindsight_ray/service/elsewhere.py",
+    ),
     "space.calibrate": _R("a model's thresholds follow from labelled pairs", _SPACE),
     # Text from outside
     "poison.apart": _R(

@@ -46,6 +46,9 @@ class WrappedStore:
     async def check(self, *, surely: bool = False) -> None:
         await self.inner.check(surely=surely)
 
+    async def check_space(self, unit: Unit) -> None:
+        await self.inner.check_space(unit)
+
     async def nearest(
         self, unit: Unit, row_filter: RowFilter, vector: Vector, *, limit: int
     ) -> Sequence[Near]:

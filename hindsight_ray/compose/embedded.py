@@ -36,7 +36,7 @@ from hindsight_ray.ports.reviewing import Reviews
 from hindsight_ray.service import door
 from hindsight_ray.service.erase import erase_again
 from hindsight_ray.service.settle import finish, replay_all
-from hindsight_ray.service.world import MakeEmbedder, Opened, World
+from hindsight_ray.service.world import MakeEmbedder, MakeStore, Opened, World
 from hindsight_ray.settings import keep_settings, load_settings
 
 HOME_DEFAULT = "memory"
@@ -166,6 +166,14 @@ def store_of(settings: Settings, space: EmbeddingSpace, *, among: int = 1) -> Me
     return weaviate.store(settings, space, among=among)
 
 
+def maker_of_stores(settings: Settings) -> MakeStore | None:
+    """How stores over other spaces are had, where the store is apart."""
+    if settings.store == EMBEDDED:
+        return None
+    weaviate = importlib.import_module("hindsight_ray.compose.weaviate")
+    return partial(weaviate.store, settings)
+
+
 async def begin_store(ledger: SqlLedger, settings: Settings) -> None:
     """See that a store which this home has not used before is told of all that there is."""
     name = "" if settings.store == EMBEDDED else settings.weaviate_url
@@ -220,6 +228,7 @@ def assembled(
         chat=chat,
         erasing=erasing,
         make_embedder=make_embedder,
+        make_store=maker_of_stores(settings),
         watch=watching,
         reviews=reviews,
     )

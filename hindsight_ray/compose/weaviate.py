@@ -3,14 +3,14 @@
 import os
 
 from hindsight_ray.adapters.stores.weaviate import probe
+from hindsight_ray.adapters.stores.weaviate.beside import WeaviateBeside
 from hindsight_ray.adapters.stores.weaviate.connection import Server
-from hindsight_ray.adapters.stores.weaviate.store import WeaviateStore
 from hindsight_ray.domain.rows import EmbeddingSpace
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import InvalidSettings
 
 
-def store(settings: Settings, space: EmbeddingSpace, *, among: int = 1) -> WeaviateStore:
+def store(settings: Settings, space: EmbeddingSpace, *, among: int = 1) -> WeaviateBeside:
     """The store; it connects when it is first used.
 
     `among` so many processes the hot tenants that the settings allow are shared out alike.
@@ -25,7 +25,7 @@ def store(settings: Settings, space: EmbeddingSpace, *, among: int = 1) -> Weavi
         )
     server = Server(settings.weaviate_url, settings.weaviate_grpc_port, name, key)
     allowed = settings.weaviate_hot_tenants
-    return WeaviateStore(server, space, hot_places=max(1, allowed // among), hot_in_all=allowed)
+    return WeaviateBeside(server, space, hot_places=max(1, allowed // among), hot_in_all=allowed)
 
 
 async def missed(settings: Settings, space: EmbeddingSpace) -> tuple[int, int, int]:

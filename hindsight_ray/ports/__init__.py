@@ -31,6 +31,7 @@ from hindsight_ray.ports.outside import (
     MemoryStore,
     PolicyEngine,
     Purpose,
+    StoreBeside,
     Tickets,
 )
 from hindsight_ray.ports.privacy import PrivacyLog
@@ -40,7 +41,7 @@ from hindsight_ray.ports.replaying import (
     TaskRunner,
 )
 from hindsight_ray.ports.stored import Intent, Placed, StoredObject, Vector
-from hindsight_ray.ports.upkeep import Text, UpkeepLog, VectorsBeside
+from hindsight_ray.ports.upkeep import SpacesApart, Text, UpkeepLog, VectorsBeside
 
 __all__ = [
     "Appended",
@@ -74,6 +75,8 @@ __all__ = [
     "RecallLog",
     "ReviewLog",
     "RunLog",
+    "SpacesApart",
+    "StoreBeside",
     "StoredObject",
     "TaskRunner",
     "Text",

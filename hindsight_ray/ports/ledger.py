@@ -31,7 +31,7 @@ from hindsight_ray.ports.credits import CreditLog, OutcomeLog
 from hindsight_ray.ports.layers import LayerLog
 from hindsight_ray.ports.privacy import PrivacyLog
 from hindsight_ray.ports.stored import Intent, Vector
-from hindsight_ray.ports.upkeep import UpkeepLog, VectorsBeside
+from hindsight_ray.ports.upkeep import SpacesApart, UpkeepLog, VectorsBeside
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,6 +378,7 @@ class Unit(Protocol):
     asking: AskingLog
     upkeep: UpkeepLog
     beside: VectorsBeside
+    elsewhere: SpacesApart
 
     def step(self) -> AbstractAsyncContextManager[None]:
         """A part of a writing unit (a savepoint): left by an exception, it alone is undone."""

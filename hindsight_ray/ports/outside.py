@@ -34,6 +34,10 @@ class MemoryStore(Protocol):
         """
         ...
 
+    async def check_space(self, unit: Unit) -> None:
+        """Raises `SpaceMismatch` if the home is in another space than what this store is told."""
+        ...
+
     async def nearest(
         self, unit: Unit, row_filter: RowFilter, vector: Vector, *, limit: int
     ) -> Sequence[Near]:
@@ -61,6 +65,18 @@ class MemoryStore(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+class StoreBeside(MemoryStore, Protocol):
+    """A store apart over another space than the one in use, on the same server."""
+
+    async def named(self, place: str, vector: Vector, limit: int) -> Sequence[MemoryRef]:
+        """The objects of a place that are nearest, whatever the ledger says of them."""
+        ...
+
+    async def end(self) -> None:
+        """Delete what is kept for the space, unless somebody else still has a place there."""
+        ...
 
 
 Purpose = Literal["query", "passage"]

@@ -35,6 +35,7 @@ class StoredObject:
     created_at: datetime
     expires_at: datetime | None
     vector: Vector
+    model: str | None = None  # whose vector it is; a store of another space refuses it
 
 
 @dataclass(frozen=True, slots=True)

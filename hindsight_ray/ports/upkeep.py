@@ -1,13 +1,14 @@
 """What looking after memories asks of the ledger: pages of them, verdicts, another space."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.domain.upkeep import Verdict
-from hindsight_ray.ports.stored import Vector
+from hindsight_ray.ports.stored import Placed, StoredObject, Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,4 +101,38 @@ class VectorsBeside(Protocol):
 
     async def models(self) -> Sequence[str]:
         """The models of which there are vectors beside."""
+        ...
+
+
+class SpacesApart(Protocol):
+    """What a memory store apart holds, or may hold, in other spaces than the one in use."""
+
+    async def spaces(self) -> Mapping[str, tuple[int, bool]]:
+        """By model: its dimension, and whether it is left, to be dropped, or being built."""
+        ...
+
+    async def keep(self, model: str, dimension: int, *, left: bool) -> None:
+        """Note it before anything is put there, and when it is left."""
+        ...
+
+    async def drop(self, model: str) -> None:
+        """Note that nothing is there any more."""
+        ...
+
+    async def places(self) -> Mapping[str, str]:
+        """Every tenant's place."""
+        ...
+
+    async def objects(
+        self, model: str, texts: Sequence[Text], vectors: Vector
+    ) -> Sequence[StoredObject]:
+        """What to put for these memories, as far as they are still at the revision."""
+        ...
+
+    async def placed(self) -> Mapping[int, Placed]:
+        """Where every memory with a vector in use belongs, by number."""
+        ...
+
+    async def tell_others(self, told: Collection[MemoryRef]) -> int:
+        """Let what was open be, and open what the store is not known to search: how many."""
         ...

@@ -16,7 +16,7 @@ from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.scope import GLOBAL, user_scope
 from hindsight_ray.errors import Unavailable
 from hindsight_ray.ports import Erasing, Unit, Wiped
-from hindsight_ray.service import commit
+from hindsight_ray.service import commit, elsewhere
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.commit import Author
 from hindsight_ray.service.noted import note_done
@@ -85,6 +85,8 @@ async def _with_store(world: World, tenant: str, done: _Done, remains: Remains) 
         async with world.ledger.reading() as unit:
             place = await unit.intents.place(tenant)
             now = await unit.memories.current(tenant, done.rederived)
+        if place is not None:
+            await elsewhere.clear(world, place)
         held = () if place is None else await world.store.held(place)
     except Unavailable as error:
         late = f"the memory store, which was not asked ({error.message}): erase again when it is up"

@@ -19,7 +19,7 @@ from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.domain.scope import GLOBAL
 from hindsight_ray.domain.upkeep import Maintained
 from hindsight_ray.ports import Unit
-from hindsight_ray.service import commit
+from hindsight_ray.service import commit, elsewhere
 from hindsight_ray.service.admit import admit
 from hindsight_ray.service.commit import Author
 from hindsight_ray.service.settle import changing, sweep
@@ -71,6 +71,7 @@ async def one_slice(world: World, tenant: str, by: Author, size: int) -> Maintai
     if done:
         archived += await _within_quotas(world, tenant, by)
         swept = 0 if world.store.shares_ledger else await sweep(world, tenant)
+        await elsewhere.look_after(world)
     return Maintained(
         looked_at=len(page),
         archived=tuple(archived),

@@ -4,8 +4,11 @@ Slice by slice, vectors of the new model are made beside the old ones, which go 
 a memory that changes meanwhile loses its new vector and gets another. When none is lacking, counts
 and a sample are checked and one transaction puts the new ones in the place of the old and moves the
 home's pin. The old ones are dropped once the sample holds in the space in use, too. Every step is
-found in the ledger, so whoever was killed goes on by asking again.
+found in the ledger, so whoever was killed goes on by asking again. Where a memory store apart
+searches, a space of its own is built there with it (`service/elsewhere.py`).
 """
+
+from collections.abc import Collection
 
 import numpy as np
 
@@ -13,11 +16,12 @@ from hindsight_ray.core.calibration import calibrated
 from hindsight_ray.core.samples import drawn
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import Calibrate, Reembed
+from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.scope import GLOBAL
 from hindsight_ray.domain.upkeep import Calibration, LabelledKind, Reembedding
 from hindsight_ray.errors import StorageFailed, Unavailable
 from hindsight_ray.ports import Embedder, Text, Unit, Vector
-from hindsight_ray.service import commit
+from hindsight_ray.service import commit, elsewhere
 from hindsight_ray.service.admit import admit
 from hindsight_ray.service.world import World
 
@@ -29,19 +33,14 @@ _BATCH = 64
 async def reembed(world: World, caller: Caller, command: Reembed) -> Reembedding:
     """One slice of the change. Needs `administer`.
 
-    Raises `Unavailable` where another store than the ledger holds the vectors or this process has
-    no models, `ModelFailed`, and `StorageFailed` if what was kept is not what the model says.
+    Raises `Unavailable` where this process has no models or the memory store is away,
+    `ModelFailed`, and `StorageFailed` if what was kept is not what the model says.
     """
     async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller)
         admitted.require("administer", GLOBAL)
         by = commit.author(admitted, "Reembed", "administer", GLOBAL)
         pinned = await unit.spaces.pinned()
-    if not world.store.shares_ledger:
-        raise Unavailable(
-            "`reembed` works on homes that keep their vectors themselves; this one's are in a"
-            " memory store apart"
-        )
     target = _embedder(world, command.model, command.dimension, command.api_base)
     if pinned is not None and pinned[0] == target.space.model:
         return await _finish(world, target, command.sample)
@@ -49,11 +48,15 @@ async def reembed(world: World, caller: Caller, command: Reembed) -> Reembedding
     if built is not None:
         return built
     checked, kept = await _checked(world, target, command.sample, beside=target.space.model)
+    apart = not world.store.shares_ledger
+    there = await elsewhere.searched(world, target.space, command.sample) if apart else ()
     async with world.ledger.writing() as unit:
         done, total = await unit.beside.counts(target.space.model)
         if done != total:  # written meanwhile
             return _progress(target, "building", done, total)
         await unit.beside.switch(target.space.model, target.space.dimension)
+        if apart:
+            await _move_store(unit, target, there, pinned)
         await commit.note(unit, caller.tenant, f"embedding {target.space.model}", by)
     return Reembedding(
         model=target.space.model,
@@ -109,10 +112,24 @@ async def _build(world: World, target: Embedder, size: int) -> Reembedding | Non
     if not lacking:
         return None
     vectors = await target.embed([text.content for text in lacking], "passage")
+    if not world.store.shares_ledger:
+        await elsewhere.put(world, target.space, lacking, vectors)
     async with world.ledger.writing() as unit:
         await unit.beside.put(model, lacking, vectors)
         done, total = await unit.beside.counts(model)
     return _progress(target, "building", done, total)
+
+
+async def _move_store(
+    unit: Unit, target: Embedder, there: Collection[MemoryRef], before: tuple[str, int] | None
+) -> None:
+    """With the switch: tell the new space what it lacks, and leave every other."""
+    if before is not None:
+        await unit.elsewhere.keep(*before, left=True)
+    for model, (dimension, _) in (await unit.elsewhere.spaces()).items():
+        await unit.elsewhere.keep(model, dimension, left=True)
+    await unit.elsewhere.drop(target.space.model)
+    await unit.elsewhere.tell_others(there)
 
 
 async def _finish(world: World, target: Embedder, sample: int) -> Reembedding:
@@ -120,12 +137,16 @@ async def _finish(world: World, target: Embedder, sample: int) -> Reembedding:
     async with world.ledger.reading() as unit:
         left = [name for name in await unit.beside.models() if name != target.space.model]
         total = len(await unit.beside.numbers())
+    if not world.store.shares_ledger:
+        await elsewhere.settle_in(world, target.space)
     if not left:
+        await elsewhere.drop_left(world)
         return _progress(target, "done", total, total)
     checked, kept = await _checked(world, target, sample, beside=None, before=left[0])
     async with world.ledger.writing() as unit:
         for name in left:
             await unit.beside.drop(name)
+    await elsewhere.drop_left(world)
     return Reembedding(
         model=target.space.model,
         state="done",

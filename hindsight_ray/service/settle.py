@@ -49,6 +49,7 @@ async def changing(world: World, command_id: str) -> AsyncGenerator[Unit]:
     async with world.ledger.writing() as unit:
         if queued and not world.store.shares_ledger:
             await _check_room(world, unit)
+        await world.store.check_space(unit)
         yield unit
         opened = await unit.intents.opened()
     if opened:

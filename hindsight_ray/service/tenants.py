@@ -8,6 +8,7 @@ from hindsight_ray.domain.commands import DropTenant, ListTenants
 from hindsight_ray.domain.receipt import TenantDropped, Tenants
 from hindsight_ray.domain.scope import GLOBAL
 from hindsight_ray.errors import AccessDenied, NotFound
+from hindsight_ray.service import elsewhere
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.noted import note_done
 from hindsight_ray.service.operate import admit_operator
@@ -52,6 +53,7 @@ async def drop_tenant(world: World, caller: Caller, command: DropTenant) -> Tena
         )  # fmt: skip
     if place is not None:
         await world.store.leave(place)
+        await elsewhere.leave(world, place)
     return TenantDropped(tenant=command.tenant, rows=rows, grants_ended=len(grants))
 
 

@@ -9,7 +9,7 @@ from hindsight_ray.core.access import AccessSet, PolicyIndex
 from hindsight_ray.core.paced import Paced
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.privacy import Privacy
-from hindsight_ray.domain.rows import RecallEntry
+from hindsight_ray.domain.rows import EmbeddingSpace, RecallEntry
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.ports import (
     Background,
@@ -21,6 +21,7 @@ from hindsight_ray.ports import (
     Ledger,
     MemoryStore,
     PolicyEngine,
+    StoreBeside,
     Tickets,
 )
 from hindsight_ray.ports.reviewing import Reviews
@@ -129,6 +130,9 @@ class SettleQueue:
     writing: bool = False
 
 
+MakeStore = Callable[[EmbeddingSpace], StoreBeside]
+"""A memory store apart over another space than the home's; connects to nothing yet."""
+
 MakeEmbedder = Callable[[str, int | None, str | None], Embedder]
 """An embedding model by its name, its dimension and its address; loads nothing yet."""
 
@@ -153,6 +157,7 @@ class World:
     erasing: Erasing | None = None  # None: not where this process can erase
     settling: SettleQueue = field(default_factory=SettleQueue)
     make_embedder: MakeEmbedder | None = None  # None: another process has the models
+    make_store: MakeStore | None = None  # None: the ledger holds the vectors
     strangers: Paced = field(default_factory=lambda: Paced(*_STRANGERS))  # without a ticket
     outdated: Paced = field(default_factory=lambda: Paced(*_STRANGERS))  # with one that was good
     watch: Watch | None = None  # None: nobody is told of calls

@@ -30,7 +30,8 @@ async def _nearest(home: Path, query: str) -> tuple[str, list[str]]:
         return hindsight.settings.embedding, best
 
 
-def _killed_after(home: Path, line: str) -> None:
+def killed_after(home: Path, line: str) -> None:
+    """Kill the process that changes the model as soon as it has said this."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.crash.reembedder", str(home)],
         stdout=subprocess.PIPE,
@@ -55,7 +56,7 @@ async def test_a_killed_change_of_the_model_leaves_one_space_and_goes_on(
 ) -> None:
     home = tmp_path / "home"
     await _begin(home)
-    _killed_after(home, line)
+    killed_after(home, line)
     assert await _nearest(home, _TEXTS[3]) == (model, [_TEXTS[3]])
     async with hr.open(home) as hindsight:
         memory = hindsight.operator("acme")

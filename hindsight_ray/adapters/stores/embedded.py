@@ -44,6 +44,9 @@ class EmbeddedStore:
     async def check(self, *, surely: bool = False) -> None:
         """The ledger itself says whether it takes anything."""
 
+    async def check_space(self, unit: Unit) -> None:
+        """The ledger refuses vectors of another space, and keeps what has none."""
+
     async def nearest(
         self, unit: Unit, row_filter: RowFilter, vector: Vector, *, limit: int
     ) -> Sequence[Near]:

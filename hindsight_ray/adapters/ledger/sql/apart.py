@@ -7,7 +7,7 @@ object as it is now, or learns that the memory has moved on.
 
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +17,7 @@ from sqlalchemy.engine import Connection
 
 from hindsight_ray.adapters.ledger.sql import dialect
 from hindsight_ray.adapters.ledger.sql.connection import Work
+from hindsight_ray.adapters.ledger.sql.keys import pinned_space
 from hindsight_ray.adapters.ledger.sql.memories import (
     SqlMemories,
     forget_memory,
@@ -271,14 +272,41 @@ def _read(
     rows = connection.execute(statement, dict(bound)).all()
     if not rows:
         return []
-    numbers = json.dumps(sorted({row.number for row in rows}))
-    labels: dict[int, list[str]] = {}
-    for number, label in connection.execute(_LABELS, {"numbers": numbers}):
-        labels.setdefault(number, []).append(label)
-    return [_intent(row, tuple(sorted(labels.get(row.number, ())))) for row in rows]
+    labels = labels_of(connection, {row.number for row in rows})
+    pinned = pinned_space(connection)
+    model = None if pinned is None else pinned[0]
+    return [_intent(row, labels.get(row.number, ()), model) for row in rows]
 
 
-def _intent(row: Any, labels: tuple[str, ...]) -> Intent:
+def labels_of(connection: Connection, numbers: Collection[int]) -> dict[int, tuple[str, ...]]:
+    """Labels by memory, sorted; of those that have any."""
+    found: dict[int, list[str]] = {}
+    for number, label in connection.execute(_LABELS, {"numbers": json.dumps(sorted(numbers))}):
+        found.setdefault(number, []).append(label)
+    return {number: tuple(sorted(theirs)) for number, theirs in found.items()}
+
+
+def stored_object(
+    row: Any, placed: Placed, labels: tuple[str, ...], *, vector: Vector, model: str | None
+) -> StoredObject:
+    """A row of a memory as a store searches it."""
+    return StoredObject(
+        placed=placed,
+        key=row.key,
+        scope=row.scope,
+        status=row.status,
+        type=row.type,
+        layer=row.layer,
+        task_type=row.task_type,
+        labels=labels,
+        created_at=moment(row.created_at),
+        expires_at=None if row.expires_at is None else moment(row.expires_at),
+        vector=vector,
+        model=model,
+    )
+
+
+def _intent(row: Any, labels: tuple[str, ...], model: str | None) -> Intent:
     def placed(revision: int) -> Placed:
         return Placed(row.place, MemoryRef(id=MemoryUuid(row.memory_id), revision=revision))
 
@@ -289,19 +317,8 @@ def _intent(row: Any, labels: tuple[str, ...]) -> Intent:
     if row.kind == "drop" or row.vector is None:
         gone.append(then)
     else:
-        put = StoredObject(
-            placed=then,
-            key=row.key,
-            scope=row.scope,
-            status=row.status,
-            type=row.type,
-            layer=row.layer,
-            task_type=row.task_type,
-            labels=labels,
-            created_at=moment(row.created_at),
-            expires_at=None if row.expires_at is None else moment(row.expires_at),
-            vector=np.frombuffer(row.vector, dtype=np.float32),
-        )
+        vector = np.frombuffer(row.vector, dtype=np.float32)
+        put = stored_object(row, then, labels, vector=vector, model=model)
     return Intent(row.intent, row.tenant, moment(row.at), row.attempts, then, put, tuple(gone))
 
 

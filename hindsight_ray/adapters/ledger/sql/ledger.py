@@ -18,6 +18,7 @@ from hindsight_ray.adapters.ledger.sql.beside import SqlBeside
 from hindsight_ray.adapters.ledger.sql.commands import SqlCommands, SqlRecalls
 from hindsight_ray.adapters.ledger.sql.connection import Lanes, Work
 from hindsight_ray.adapters.ledger.sql.credits import SqlCredits
+from hindsight_ray.adapters.ledger.sql.elsewhere import SqlElsewhere
 from hindsight_ray.adapters.ledger.sql.keys import KnownKeys, SqlKeys, SqlSpaces
 from hindsight_ray.adapters.ledger.sql.memories import SqlMemories
 from hindsight_ray.adapters.ledger.sql.outcomes import SqlLayers, SqlOutcomes, SqlReviews
@@ -75,6 +76,7 @@ class SqlUnit:
         self.asking: ports.AskingLog = SqlAsking(work)
         self.upkeep: ports.UpkeepLog = SqlUpkeep(work)
         self.beside: ports.VectorsBeside = SqlBeside(work)
+        self.elsewhere: ports.SpacesApart = SqlElsewhere(work)
 
     def step(self) -> AbstractAsyncContextManager[None]:
         return self.work.step()

@@ -29,11 +29,7 @@ from hindsight_ray.adapters.stores.weaviate.hot import HotPlaces
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.rows import EmbeddingSpace, Near, RowFilter
-from hindsight_ray.errors import (
-    InvalidVector,
-    StoreRefused,
-    Unavailable,
-)
+from hindsight_ray.errors import InvalidVector, SpaceMismatch, StoreRefused, Unavailable
 from hindsight_ray.ports import Placed, StoredObject, Unit, Vector
 
 HOT_PLACES = 500
@@ -114,6 +110,7 @@ class WeaviateStore:
         self, unit: Unit, row_filter: RowFilter, vector: Vector, *, limit: int
     ) -> Sequence[Near]:
         """Equal similarities by memory id, as on every store."""
+        await self.check_space(unit)
         self._check_vector(vector)
         if row_filter.empty or limit < 1:
             return ()
@@ -138,6 +135,8 @@ class WeaviateStore:
         refused: dict[str, str] = {}
         by_place: dict[str, list[StoredObject]] = {}
         for stored in objects:
+            if stored.model not in (None, self._space.model):
+                raise _moved(self._space.model, stored.model)
             self._check_vector(stored.vector)
             by_place.setdefault(stored.placed.place, []).append(stored)
         for place, theirs in by_place.items():
@@ -166,7 +165,7 @@ class WeaviateStore:
         async def all_refs(there: _There) -> list[MemoryRef]:
             names = [schema.MEMORY, schema.REVISION]
             return [
-                _ref(found.properties) async for found in there.iterator(return_properties=names)
+                ref_of(found.properties) async for found in there.iterator(return_properties=names)
             ]
 
         return await self._with_place(place, all_refs) or ()
@@ -224,6 +223,12 @@ class WeaviateStore:
             self._doubtful = True
             self._life += 1
 
+    async def check_space(self, unit: Unit) -> None:
+        """What is told here once the home is in another space would count nowhere."""
+        pinned = await unit.spaces.pinned()
+        if pinned is not None and pinned[0] != self._space.model:
+            raise _moved(self._space.model, pinned[0])
+
     def _check_vector(self, vector: Vector) -> None:
         """Before anything is sent: the server takes what it should not."""
         wanted = self._space.dimension
@@ -260,7 +265,11 @@ class WeaviateStore:
     async def _ensure_place(self, place: str) -> None:
         if place not in self._known:
             async with self._asked() as objects:
-                await objects.tenants.create([Tenant(name=place)])
+                try:
+                    await objects.tenants.create([Tenant(name=place)])
+                except WeaviateBaseError:  # the collection went with the last place in it
+                    await ensure_collection((await self._connected()).client, self._space)
+                    await objects.tenants.create([Tenant(name=place)])
             self._known.add(place)
 
     async def _put(self, place: str, objects: Sequence[StoredObject]) -> dict[str, str]:
@@ -350,6 +359,13 @@ class WeaviateStore:
             _log.warning("%d places could not be let go: %s", len(places), error)
 
 
+def _moved(model: str, now: str | None) -> SpaceMismatch:
+    return SpaceMismatch(
+        f"`embedding` {model!r} is not this home's any more, which is {now!r}; open it again",
+        pinned_model=now,
+    )
+
+
 def _seconds() -> float:
     return asyncio.get_running_loop().time()
 
@@ -374,7 +390,7 @@ def _is_refusal(why: str) -> bool:
     return any(word in why for word in _REFUSALS)
 
 
-def _ref(properties: Mapping[str, Any]) -> MemoryRef:
+def ref_of(properties: Mapping[str, Any]) -> MemoryRef:
     return MemoryRef(
         id=MemoryUuid(str(properties[schema.MEMORY])), revision=int(properties[schema.REVISION])
     )
