@@ -2,7 +2,8 @@
 
 So nothing may be written into it that asks more of a reader than it does: what an agent learned
 with one user, or was offered in a run, goes to a record of its own. Nor does `write` alone take
-away what others said: an earlier end needs `forget`, another text for a heavier word `review`.
+away what others said: an earlier end needs `forget`, another text for a heavier word `review`, and
+to say that somebody else's word counts for less needs more than a word of the same weight.
 """
 
 from hindsight_ray.core.admission import split
@@ -34,8 +35,9 @@ async def update(world: World, caller: Caller, command: Update) -> Receipt:
     """Change what the command names; needs `read` on the audience and `write` on the scope.
 
     To end it sooner needs `forget` too; `review`, to change what is said in a record that somebody
-    else said with more weight, or that was accepted. What a run showed from outside goes into no
-    record that somebody said or accepted.
+    else said with more weight, or that was accepted; and, to lower the confidence or importance of
+    what somebody else said, a heavier word, `review` or `promote`. What a run showed from outside
+    goes into no record that somebody said or accepted.
 
     Raises `NotFound`, `AccessDenied`, `RevisionConflict` if `if_revision` is not the current one,
     `InvalidInput`, `CommandReused`.
@@ -90,9 +92,17 @@ def _require_more(admitted: Admitted, memory: Memory, command: Update) -> None:
     said = (command.content, command.confidence, command.importance, command.tags)
     if all(one is None for one in said) or _speaks_for(admitted.caller, memory.source):
         return
-    heavier = memory.source.weight > SOURCE_WEIGHTS[source_kind(admitted)]
-    if heavier or memory.source.reviewed_by is not None:
+    own = SOURCE_WEIGHTS[source_kind(admitted)]
+    if memory.source.weight > own or memory.source.reviewed_by is not None:
         admitted.require("review", memory.scope)
+    elif memory.source.weight == own and _lowers(memory, command):
+        admitted.require_any(("review", "promote"), memory.scope)
+
+
+def _lowers(memory: Memory, command: Update) -> bool:
+    """Whether it says that the record counts for less, by which it is found and kept less."""
+    named = ((command.confidence, memory.confidence), (command.importance, memory.importance))
+    return any(now is not None and now < before for now, before in named)
 
 
 def _speaks_for(caller: Caller, source: Source) -> bool:

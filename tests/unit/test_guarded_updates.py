@@ -86,6 +86,27 @@ async def test_one_s_own_and_lighter_words_are_changed_with_write(home: Staged) 
 
 
 @pytest.mark.covers("update.guards")
+@pytest.mark.parametrize("lowered", ["confidence", "importance"])
+async def test_nobody_lowers_an_equal_word_of_somebody_else_with_write_alone(
+    home: Staged, lowered: str
+) -> None:
+    alice = await home.ticket(user="alice")
+    guest = await _guest(home, alice, "write")
+    planner = await home.ticket(agent="planner", user="alice")
+    theirs = await wrote(home, planner, "The lift is broken")
+    own = await wrote(home, guest, "The stairs are wet", scope="user:alice")
+    for more in ({}, {"content": "The lift is mended"}):
+        with pytest.raises(AccessDenied, match="review"):
+            await _update(home, guest, theirs, **{lowered: 0.1}, **more)
+    await _update(home, guest, theirs, **{lowered: 0.9})  # to raise it takes nothing away
+    await _update(home, guest, own, **{lowered: 0.1})
+    await _update(home, planner, theirs, **{lowered: 0.8})  # who said it
+    await _update(home, alice, theirs, **{lowered: 0.7})  # with more weight
+    guest = await _guest(home, alice, "write", "review")
+    await _update(home, guest, theirs, **{lowered: 0.6})
+
+
+@pytest.mark.covers("update.guards")
 @pytest.mark.parametrize("shared", [False, True])
 async def test_text_from_outside_gets_into_nobody_s_word_by_an_update(
     home: Staged, *, shared: bool
