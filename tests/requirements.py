@@ -216,7 +216,8 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     "update.guards": _R(
         "an update ends nothing sooner without `forget`, changes no heavier or accepted word of"
-        " others' without `review`, lowers no equal one by `write` alone, and brings no text from outside into anybody's word",
+        " others' without `review`, lowers no equal one by `write` alone, and"
+        " brings no text from outside into anybody's word",
         "hindsight_ray/service/update.py",
     ),
     "access.begun_later": _R(
