@@ -146,6 +146,13 @@ def same_claim(new: str, kept: str) -> bool:
     )
 
 
+def meet(new: str, kept: str) -> bool:
+    """Whether the forms of the two speak of one thing at all: else neither of the above is so."""
+    if any(True for _ in _about_one(new, kept)):
+        return True
+    return in_one_slot(new, kept) is not None or in_other_order(new, kept) is not None
+
+
 def _about_one(new: str, kept: str) -> Iterator[tuple[Claim, Claim]]:
     """What the two say of the same attribute of the same thing, in order."""
     mine = claims(new)

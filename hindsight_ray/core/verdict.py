@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hindsight_ray.core.audience import contained, doubted
-from hindsight_ray.core.claims import Clash, clash, same_claim
+from hindsight_ray.core.claims import Clash, clash, meet, same_claim
 from hindsight_ray.core.conflict import (
     Likeness,
     Reading,
@@ -33,7 +33,7 @@ from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.rows import EmbeddingSpace
 from hindsight_ray.domain.text import TAGS_MAX
 
-_JUDGED = 5  # the nearest, whose words are compared and that a judge may be asked about
+JUDGED = 5  # the nearest, whose words are compared and that a judge may be asked about
 CLAIMING = ("fact", "preference")  # types of which a thing may be said to have one value
 
 
@@ -108,6 +108,11 @@ def comparable(draft: Draft, kept: Memory) -> bool:
     return contained(kept.audience, draft.audience) and contained(kept.labels, draft.labels)
 
 
+def may_matter(draft: Draft, content: str, kept: str) -> bool:
+    """Whether a text beyond the nearest `JUDGED` may change the verdict: only by what it claims."""
+    return draft.type in CLAIMING and (undisguised(content) != content or meet(content, kept))
+
+
 def _among_near(
     draft: Draft, new: Reading, content: str, near: Sequence[Kept], terms: Terms
 ) -> Verdict:
@@ -128,7 +133,7 @@ def _among_near(
             verdict = _clashing(draft, Pair(content, kept.memory), verdict, terms, found)
             if verdict.duplicate_of is not None or verdict.merged is not None:
                 return verdict
-        elif place < _JUDGED and _worth_asking(new, kept, terms):
+        elif place < JUDGED and _worth_asking(new, kept, terms):
             verdict = _by_judge(draft, Pair(content, kept.memory), like, verdict, terms)
             if verdict.duplicate_of is not None or verdict.merged is not None:
                 return verdict
@@ -144,7 +149,7 @@ def _worth_asking(new: Reading, kept: Kept, terms: Terms) -> bool:
 
 def _like(new: Reading, kept: Kept, place: int, terms: Terms) -> Likeness:
     """Of those further off than the nearest few only what they claim is looked at."""
-    if place >= _JUDGED:
+    if place >= JUDGED:
         return "different"
     far = kept.similarity < min(terms.space.duplicate_at, terms.space.merge_at)
     if far and not terms.has_judge and unlike(new, kept.memory.content):

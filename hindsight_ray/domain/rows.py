@@ -1,6 +1,6 @@
 """What routes exchange with stores: the filter that keeps foreign rows out, and what comes back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.ids import MemoryUuid
-from hindsight_ray.domain.memory import Layer, MemoryType, Status
+from hindsight_ray.domain.memory import Layer, Memory, MemoryType, Status
 
 AudienceKey = str  # 32 hex digits: the digest of a sorted audience
 Ints = NDArray[np.int64]
@@ -56,6 +56,15 @@ class Near:
 
     ref: MemoryRef
     similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What a record says and how it stands; the rest is taken out of it when it is asked for."""
+
+    content: str
+    status: Status
+    memory: Callable[[], Memory]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -24,6 +24,7 @@ from hindsight_ray.domain.rows import (
     RecallEntry,
     RowFilter,
     Standing,
+    Stated,
 )
 from hindsight_ray.domain.run import Annotation, Run
 from hindsight_ray.ports.asking import AskingLog
@@ -224,17 +225,17 @@ class Memories(Protocol):
 
     async def change_number(self, tenant: str) -> int: ...
 
-    async def scope_change(self, tenant: str, scope: str) -> int:
-        """The change number of the last change in this scope, 0 if there was none."""
-        ...
+    # The change number of the last change in this scope, 0 if there was none.
+    async def scope_change(self, tenant: str, scope: str) -> int: ...
 
-    async def changed_since(self, tenant: str, scope: str, change: int) -> Sequence[str]:
-        """Ids of the memories of a scope whose last change is later than `change`."""
-        ...
+    # Ids of the memories of a scope whose last change is later than `change`.
+    async def changed_since(self, tenant: str, scope: str, change: int) -> Sequence[str]: ...
 
-    async def current(self, tenant: str, ids: Sequence[str]) -> Mapping[str, Memory]:
-        """Current revisions of those that exist and are not forgotten, whatever their status."""
-        ...
+    # Current revisions of those that exist and are not forgotten, whatever their status.
+    async def current(self, tenant: str, ids: Sequence[str]) -> Mapping[str, Memory]: ...
+
+    # The same, for whoever reads most of them no further than what they state.
+    async def stated(self, tenant: str, ids: Sequence[str]) -> Mapping[str, Stated]: ...
 
     async def at(self, tenant: str, refs: Sequence[MemoryRef]) -> Mapping[MemoryRef, Memory]:
         """Revisions as they were, also of what has changed since; not of what was erased."""

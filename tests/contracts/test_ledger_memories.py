@@ -31,6 +31,26 @@ async def test_a_memory_moves_on_by_one_revision_at_a_time(ledger: Ledger) -> No
         }
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        '"content":"x" is \\"said\\"',
+        "two\nlines\t\\",
+        "名前は\u2028😀",
+        '\\",\\"content\\":\\"',
+    ],
+)
+async def test_what_a_record_states_is_known_before_the_rest_of_it(
+    ledger: Ledger, said: str
+) -> None:
+    waits = memory_of("a", content=said, status="pending", tags=('"content":"',))
+    async with ledger.writing() as unit:
+        await put(unit, waits)
+    async with ledger.reading() as unit:
+        (stated,) = (await unit.memories.stated(TENANT, [waits.id, name_of("b")])).values()
+    assert (stated.content, stated.status, stated.memory()) == (said, "pending", waits)
+
+
 async def test_a_change_without_a_vector_keeps_the_one_before(ledger: Ledger) -> None:
     async with ledger.writing() as unit:
         key = await unit.keys.ensure(TENANT, ("global",))

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hindsight_ray.core import claims, conflict, slots
-from hindsight_ray.core.claims import clash, same_claim
+from hindsight_ray.core.claims import clash, meet, same_claim
 from hindsight_ray.core.conflict import likeness, read, unlike
 from hindsight_ray.domain.rows import EmbeddingSpace
 
@@ -83,3 +83,16 @@ def test_most_of_what_is_about_something_else_is_told_at_a_look() -> None:
     new = read("The nightly export of invoices takes 3 hours on weekdays")
     assert unlike(new, "Deploys to the staging cluster are announced in the morning")
     assert not conflict.unlike(new, "The nightly export of invoices takes no hours on weekdays")
+
+
+@pytest.mark.covers("write.skimmed")
+@settings(max_examples=200, deadline=None)
+@example(("The owner of team 5 is Dana", "Team five's owner is Eve"))
+@example(("Every 30 days keys change", "Every 2 weeks keys change"))
+@example(("keeps billing, red", "Please keep billing blue."))
+@given(_PAIRS)
+def test_two_statements_that_do_not_meet_neither_agree_nor_clash(pair: tuple[str, str]) -> None:
+    new, kept = pair
+    if not meet(new, kept):
+        assert not same_claim(new, kept)
+        assert clash(new, kept) is None

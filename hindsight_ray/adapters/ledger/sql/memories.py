@@ -3,14 +3,13 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
 from typing import Any, Literal, cast
 
 import numpy as np
 from sqlalchemy import bindparam, delete, func, literal, select, update
 from sqlalchemy.engine import Connection
 
-from hindsight_ray.adapters.ledger.sql import dialect, keywords, routes
+from hindsight_ray.adapters.ledger.sql import dialect, keywords, records, routes
 from hindsight_ray.adapters.ledger.sql.connection import Work
 from hindsight_ray.adapters.ledger.sql.keys import key_number_of, pin_space, pinned_space
 from hindsight_ray.adapters.ledger.sql.ready import Ready
@@ -31,7 +30,7 @@ from hindsight_ray.adapters.ledger.sql.schema import memories as table
 from hindsight_ray.adapters.ledger.sql.schema_upkeep import vectors_beside
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.memory import Memory, RevisionNote, Status
-from hindsight_ray.domain.rows import AudienceKey, KeywordMatches, Near, RowFilter
+from hindsight_ray.domain.rows import AudienceKey, KeywordMatches, Near, RowFilter, Stated
 from hindsight_ray.errors import InvalidInput, InvalidVector, NotFound, RevisionConflict
 from hindsight_ray.ports import Vector
 
@@ -54,23 +53,6 @@ _CHANGED = (
         table.c.change > bindparam("change"),
     )
     .order_by(table.c.change)
-)
-_CURRENT = Ready(
-    select(table.c.record).where(
-        table.c.tenant == bindparam("tenant"),
-        table.c.memory_id.in_(dialect.members(bindparam("ids"))),
-        table.c.record.is_not(None),
-    )
-)
-_AT = (
-    select(memory_revisions.c.record)
-    .join(table, table.c.number == memory_revisions.c.memory)
-    .where(
-        table.c.tenant == bindparam("tenant"),
-        table.c.memory_id.in_(dialect.members(bindparam("ids"))),
-        memory_revisions.c.revision.in_(dialect.numbers(bindparam("revisions"))),
-        memory_revisions.c.record.is_not(None),
-    )
 )
 _STATE = Ready(
     select(table.c.number, table.c.revision, table.c.status).where(
@@ -102,13 +84,6 @@ _DERIVED = (
 )
 
 
-# Records are immutable, and searches read the same ones over and over: one is parsed once. What is
-# there to be read is still the ledger's to say, each time.
-@lru_cache(maxsize=4_096)
-def _memory(record: str) -> Memory:
-    return Memory.model_validate_json(record)
-
-
 class SqlMemories:
     """`Memories` over SQL, with vectors in the same file for the embedded store."""
 
@@ -126,10 +101,13 @@ class SqlMemories:
         return await self._work.brief(_changed_since, tenant, scope, change)
 
     async def current(self, tenant: str, ids: Sequence[str]) -> Mapping[str, Memory]:
-        return await self._work.brief(_current, tenant, ids)
+        return await self._work.brief(records.current, tenant, ids)
+
+    async def stated(self, tenant: str, ids: Sequence[str]) -> Mapping[str, Stated]:
+        return await self._work.brief(records.stated, tenant, ids)
 
     async def at(self, tenant: str, refs: Sequence[MemoryRef]) -> Mapping[MemoryRef, Memory]:
-        return await self._work.do(_at, tenant, refs)
+        return await self._work.do(records.at, tenant, refs)
 
     async def put(
         self,
@@ -221,27 +199,6 @@ def _scope_change(connection: Connection, tenant: str, scope: str) -> int:
 def _changed_since(connection: Connection, tenant: str, scope: str, change: int) -> list[str]:
     asked = {"tenant": tenant, "scope": scope, "change": change}
     return list(connection.execute(_CHANGED, asked).scalars())
-
-
-def _current(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str, Memory]:
-    if not ids:
-        return {}
-    asked = {"tenant": tenant, "ids": json.dumps(list(ids))}
-    found = [_memory(record) for (record,) in _CURRENT.rows(connection, asked)]
-    return {memory.id: memory for memory in found}
-
-
-def _at(connection: Connection, tenant: str, refs: Sequence[MemoryRef]) -> dict[MemoryRef, Memory]:
-    if not refs:
-        return {}
-    asked = {
-        "tenant": tenant,
-        "ids": json.dumps(sorted({ref.id for ref in refs})),
-        "revisions": json.dumps(sorted({ref.revision for ref in refs})),
-    }
-    found = [_memory(r) for r in connection.execute(_AT, asked).scalars()]
-    by_ref = {MemoryRef(id=memory.id, revision=memory.revision): memory for memory in found}
-    return {ref: by_ref[ref] for ref in refs if ref in by_ref}
 
 
 def put_memory(
