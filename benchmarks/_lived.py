@@ -17,7 +17,8 @@ from hindsight_ray.domain.memory import Memory, Status
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.ports import Embedder, Purpose, Vector
-from hindsight_ray.service.maintain import everything, steward_slice
+from hindsight_ray.service.least import everything
+from hindsight_ray.service.maintain import steward_slice
 from hindsight_ray.service.search import search
 from hindsight_ray.service.write import write
 from tests.worlds import TENANT, Staged, world

@@ -125,6 +125,9 @@ REQUIREMENTS: dict[str, Requirement] = {
     # G8 one embedding space, G9 bounded
     "G8.pinned": _R("another model or dimension is refused before anything is written", "G8"),
     "G9.texts": _R("texts, names, times and vectors are checked where they enter", "G9"),
+    "G9.unread": _R(
+        "who may not read a scope leaves so many memories there, whatever others wrote", "G9"
+    ),
     "G9.quota": _R("a scope takes no more memories than its limit", "G9"),
     # From work to memory
     "record.gaps": _R("missing numbers are found at the cost of what is new", _SERIES),
@@ -245,6 +248,10 @@ REQUIREMENTS: dict[str, Requirement] = {
     "life.quota_outside": _R(
         "text from outside pushes out nothing but its like, and goes first for anybody's word",
         "hindsight_ray/service/room.py",
+    ),
+    "life.archive_quota": _R(
+        "an archive holds a multiple of its scope's quota; the least kept are let go, on record",
+        "hindsight_ray/service/away.py",
     ),
     "life.project": _R("closing a project archives its memories", _LIFE),
     "life.slices": _R("upkeep goes in bounded slices and goes on where it stopped", _UPKEEP),

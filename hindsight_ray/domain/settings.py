@@ -43,6 +43,8 @@ class Settings(Value):
     redact_secrets: Literal["mask", "refuse", "keep"] = "mask"
     redact_personal: Literal["mask", "refuse", "keep"] = "mask"
     memories_per_scope_max: int = Field(default=100_000, ge=1)
+    archive_times_max: int = Field(default=10, ge=1)  # what a scope's archive holds, times that
+    unread_per_author_max: int = Field(default=10_000, ge=1)  # left in a scope without `read` on it
     archived_kept_days: int = Field(default=0, ge=0)  # 0: for ever
     expired_kept_days: int = Field(default=30, ge=0)  # in the archive; 0: for ever
     upkeep_every_s: float = Field(default=3_600.0, gt=0)  # how often a deployment's steward looks

@@ -71,7 +71,7 @@ class Maintained(Value):
 
     looked_at: int
     archived: tuple[MemoryId, ...] = ()  # cold, expired, or over their scope's quota
-    forgotten: tuple[MemoryId, ...] = ()  # archived before, for as long as the settings say
+    forgotten: tuple[MemoryId, ...] = ()  # archived before: for as long, or as many, as may be
     swept: int = 0  # objects of a memory store apart that nobody counts
     done: bool = True
 

@@ -33,8 +33,13 @@ class UpkeepLog(Protocol):
         """The numbers of these memories."""
         ...
 
-    async def scopes(self, tenant: str) -> Mapping[str, int]:
-        """How many memories that are not archived each scope holds."""
+    async def scopes(self, tenant: str, *, archived: bool = False) -> Mapping[str, int]:
+        """How many memories that are not archived, or that are, each scope holds."""
+        ...
+
+    async def first_said(self, tenant: str, scope: str, by: str) -> int:
+        """How many memories of a scope this principal made, archived ones too: whatever they say
+        by now, and whose word it is."""
         ...
 
     async def on_project(self, tenant: str, project: str) -> Sequence[Memory]:

@@ -1,5 +1,7 @@
 """Put memories away and bring them back; say how they stand; retire a project's memories."""
 
+from collections import Counter
+
 from hindsight_ray.core.lifecycle import tier
 from hindsight_ray.core.retention import last_use, retention
 from hindsight_ray.domain.access import Revision
@@ -11,7 +13,7 @@ from hindsight_ray.domain.receipt import Receipt, WriteResult
 from hindsight_ray.domain.upkeep import ProjectClosed, Tier
 from hindsight_ray.errors import OverQuota, RevisionConflict
 from hindsight_ray.ports import Unit
-from hindsight_ray.service import commit, once
+from hindsight_ray.service import away, commit, once
 from hindsight_ray.service import maintain as upkeep
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.contrary import contradicting
@@ -23,7 +25,8 @@ from hindsight_ray.service.world import World
 async def archive(world: World, caller: Caller, command: Archive) -> Receipt:
     """Put a memory away. Needs `forget` on its scope: it is gone from every search.
 
-    Raises `NotFound`, `AccessDenied`, `RevisionConflict` for what is archived already.
+    Raises `NotFound`, `AccessDenied`, `RevisionConflict` for what is archived already, `OverQuota`
+    if the scope's archive is full.
     """
     async with changing(world, command.command_id) as unit:
         admitted = await admit(world, unit, caller)
@@ -35,6 +38,7 @@ async def archive(world: World, caller: Caller, command: Archive) -> Receipt:
         admitted.require("forget", memory.scope)
         if memory.status == "archived":
             raise _not_so(memory, "is archived already")
+        await away.room_away(world, unit, memory)
         by = commit.author(admitted, "Archive", "forget", memory.scope)
         await upkeep.archive(unit, memory, by, "asked for")
         receipt = _receipt(command.command_id, "archived", memory, admitted)
@@ -107,7 +111,10 @@ async def tiers(world: World, caller: Caller, command: ReadTiers) -> tuple[Tier,
 
 
 async def close_project(world: World, caller: Caller, command: CloseProject) -> ProjectClosed:
-    """Archive a project's memories in every scope where the caller may read and holds `forget`."""
+    """Archive a project's memories in every scope where the caller may read and holds `forget`.
+
+    Raises `OverQuota` if the archive of one of them is full.
+    """
     async with changing(world, command.command_id) as unit:
         admitted = await admit(world, unit, caller)
         done = await once.replayed(unit, caller, command.command_id, command, ProjectClosed)
@@ -116,6 +123,10 @@ async def close_project(world: World, caller: Caller, command: CloseProject) -> 
         known = await unit.upkeep.on_project(caller.tenant, command.project)
         readable = [memory for memory in known if admitted.may_read(memory.audience, memory.labels)]
         mine = [memory for memory in readable if admitted.access.may("forget", memory.scope)]
+        alike = Counter((memory.scope, memory.audience) for memory in mine)
+        first = {(memory.scope, memory.audience): memory for memory in mine}
+        for name, count in alike.items():
+            await away.room_away(world, unit, first[name], count)
         for memory in mine:
             by = commit.author(admitted, "CloseProject", "forget", memory.scope)
             await upkeep.archive(unit, memory, by, f"project {command.project!r} is closed")

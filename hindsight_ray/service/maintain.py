@@ -7,9 +7,8 @@ not archived before, and its last text stays in its history until it is erased.
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 
-from hindsight_ray.core.lifecycle import Keeping, Step, least_kept, next_step
+from hindsight_ray.core.lifecycle import Keeping, Step, next_step
 from hindsight_ray.domain.access import Revision
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import Maintain
@@ -19,16 +18,14 @@ from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.domain.scope import GLOBAL
 from hindsight_ray.domain.upkeep import Maintained
 from hindsight_ray.ports import Unit
-from hindsight_ray.service import commit, elsewhere
+from hindsight_ray.service import away, commit, elsewhere
 from hindsight_ray.service.admit import admit
 from hindsight_ray.service.commit import Author
+from hindsight_ray.service.least import everything, least
 from hindsight_ray.service.settle import changing, sweep
 from hindsight_ray.service.world import World
 
 STEWARD = "agent:steward"
-ALL: frozenset[Status] = frozenset({"active", "outdated", "pending", "quarantined", "archived"})
-BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)  # of a filter that nothing has expired for
-_PAGE = 2_000
 LIVING: frozenset[Status] = frozenset({"active", "outdated"})
 
 
@@ -70,6 +67,7 @@ async def one_slice(world: World, tenant: str, by: Author, size: int) -> Maintai
     swept = 0
     if done:
         archived += await _within_quotas(world, tenant, by)
+        forgotten += await away.let_go(world, tenant, by)
         swept = 0 if world.store.shares_ledger else await sweep(world, tenant)
         await elsewhere.look_after(world)
     return Maintained(
@@ -79,11 +77,6 @@ async def one_slice(world: World, tenant: str, by: Author, size: int) -> Maintai
         swept=swept,
         done=done,
     )
-
-
-def everything(tenant: str) -> RowFilter:
-    """Every memory of a tenant whatever its status, expired ones too."""
-    return RowFilter(tenant=tenant, now=BEGINNING, keys=None, statuses=ALL)
 
 
 async def archive(unit: Unit, memory: Memory, by: Author, why: str) -> None:
@@ -107,13 +100,7 @@ async def make_room(
     """
     if count <= 0:
         return []
-    found: list[Memory] = []
-    after = 0
-    while page := await unit.upkeep.page(rows, after=after, limit=_PAGE):
-        found += [memory for _, memory in page if memory.id not in spare]
-        after = page[-1][0]
-    statistics = await unit.stats.of(rows.tenant, [memory.id for memory in found])
-    chosen = least_kept(((one, statistics[one.id]) for one in found), by.now, count, weight=weight)
+    chosen = await least(unit, rows, by.now, count, spare, weight=weight)
     for memory in chosen:
         await archive(unit, memory, by, f"over the quota of `{memory.scope}`")
     return [memory.id for memory in chosen]

@@ -3,7 +3,8 @@
 What nobody has stood by goes first, for anybody's word: text from outside, and what is quarantined.
 Beyond that only in the author's own scope (its principal's, or that of the user it acts for), and
 for what the product keeps itself: elsewhere nobody's write may push out what others rely on. Text
-from outside pushes out nothing but its like.
+from outside pushes out nothing but its like. An author who may not read a scope makes no room there
+and is told nothing of it: so many of its memories are kept there, whatever others wrote.
 """
 
 from collections.abc import Collection
@@ -16,6 +17,7 @@ from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.domain.scope import user_scope
 from hindsight_ray.errors import OverQuota
 from hindsight_ray.ports import Unit
+from hindsight_ray.service import away
 from hindsight_ray.service.commit import Author
 from hindsight_ray.service.maintain import LIVING, make_room
 from hindsight_ray.service.world import World
@@ -29,7 +31,7 @@ async def room_for(
     """See that `parts` more fit; return how many had to be archived for that, none of `spare`.
 
     Counts and archives only what asks nothing of a reader that the draft does not. Raises
-    `OverQuota` where too little of that may be archived.
+    `OverQuota` where too little of that may be archived, or the scope's archive is full.
     """
     limit = world.settings.memories_per_scope_max
     if await unit.memories.change_number(draft.tenant) + parts <= limit:
@@ -45,6 +47,7 @@ async def room_for(
     lacking = await unit.memories.count(rows) + parts - limit
     if lacking <= 0:
         return 0
+    await away.check(world, unit, rows, draft.scope, lacking)
     doubted = draft.status == "quarantined" or not draft.source.trusted
     own, wanted = _own(draft), max(lacking, limit // _SPARE)
     made = 0
@@ -62,6 +65,25 @@ async def room_for(
             limit=limit,
         )
     return made
+
+
+async def room_unread(world: World, unit: Unit, draft: Draft, by: Author, parts: int) -> None:
+    """Raise `OverQuota` where an author leaves too much in a scope that it may not read.
+
+    What counts is what it made there itself, wherever that is by now: a refusal that followed from
+    what others wrote would tell of it.
+    """
+    limit = world.settings.unread_per_author_max
+    if await unit.memories.change_number(draft.tenant) + parts <= limit:
+        return
+    if await unit.upkeep.first_said(draft.tenant, draft.scope, by.principal) + parts <= limit:
+        return
+    raise OverQuota(
+        f"`{by.principal}` has left as many memories in `scope` {draft.scope!r} as it may without"
+        " `read` there",
+        scope=draft.scope,
+        limit=limit,
+    )
 
 
 async def _without_doubted(

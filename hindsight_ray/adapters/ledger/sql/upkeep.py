@@ -10,7 +10,13 @@ from sqlalchemy.engine import Connection
 
 from hindsight_ray.adapters.ledger.sql import dialect, filters
 from hindsight_ray.adapters.ledger.sql.connection import Work
-from hindsight_ray.adapters.ledger.sql.schema import FORGOTTEN, facts, micros, moment
+from hindsight_ray.adapters.ledger.sql.schema import (
+    FORGOTTEN,
+    facts,
+    memory_revisions,
+    micros,
+    moment,
+)
 from hindsight_ray.adapters.ledger.sql.schema import memories as table
 from hindsight_ray.adapters.ledger.sql.schema_upkeep import sample_verdicts
 from hindsight_ray.domain.ids import MemoryUuid
@@ -23,10 +29,23 @@ _NAMED = select(table.c.memory_id, table.c.number).where(
     table.c.memory_id.in_(dialect.members(bindparam("ids"))),
 )
 _AWAY = ("archived", FORGOTTEN)
-_SCOPES = (
+_HELD = (
     select(table.c.scope, func.count())
-    .where(table.c.tenant == bindparam("tenant"), table.c.status.not_in(_AWAY))
+    .where(table.c.tenant == bindparam("tenant"))
     .group_by(table.c.scope)
+)
+_SCOPES = _HELD.where(table.c.status.not_in(_AWAY))
+_ARCHIVES = _HELD.where(table.c.status == "archived")
+_FIRST_SAID = (
+    select(func.count())
+    .select_from(table.join(memory_revisions, memory_revisions.c.memory == table.c.number))
+    .where(
+        table.c.tenant == bindparam("tenant"),
+        table.c.scope == bindparam("scope"),
+        table.c.status != FORGOTTEN,
+        memory_revisions.c.revision == 1,
+        memory_revisions.c.by == bindparam("by"),
+    )
 )
 _PRESENT = (
     select(table.c.record)
@@ -60,8 +79,11 @@ class SqlUpkeep:
     async def named(self, tenant: str, ids: Sequence[str]) -> Mapping[str, int]:
         return await self._work.do(_named, tenant, ids)
 
-    async def scopes(self, tenant: str) -> Mapping[str, int]:
-        return await self._work.do(_scopes, tenant)
+    async def scopes(self, tenant: str, *, archived: bool = False) -> Mapping[str, int]:
+        return await self._work.do(_scopes, tenant, archived=archived)
+
+    async def first_said(self, tenant: str, scope: str, by: str) -> int:
+        return await self._work.do(_first_said, tenant, scope, by)
 
     async def on_project(self, tenant: str, project: str) -> Sequence[Memory]:
         return await self._work.do(_on_project, tenant, project)
@@ -104,8 +126,14 @@ def _named(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str,
     return dict(dialect.plain_rows(connection.execute(_NAMED, asked)))
 
 
-def _scopes(connection: Connection, tenant: str) -> dict[str, int]:
-    return dict(dialect.plain_rows(connection.execute(_SCOPES, {"tenant": tenant})))
+def _scopes(connection: Connection, tenant: str, *, archived: bool) -> dict[str, int]:
+    asked = _ARCHIVES if archived else _SCOPES
+    return dict(dialect.plain_rows(connection.execute(asked, {"tenant": tenant})))
+
+
+def _first_said(connection: Connection, tenant: str, scope: str, by: str) -> int:
+    asked = {"tenant": tenant, "scope": scope, "by": by}
+    return connection.execute(_FIRST_SAID, asked).scalar_one()
 
 
 def _on_project(connection: Connection, tenant: str, project: str) -> list[Memory]:
