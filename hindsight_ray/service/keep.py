@@ -169,9 +169,8 @@ async def _judged(world: World, unit: Unit, prepared: Prepared, by: Author) -> l
     found: list[Verdict] = []
     for part, content in enumerate(prepared.parts):
         near = await _near(world, unit, prepared, rows, part)
-        statuses = ("active", _aim(prepared))
-        aimed = [kept for kept in near if kept.memory.status in statuses]
-        waiting = [kept for kept in near if kept.memory.status not in statuses]
+        aimed = [kept for kept in near if kept.memory.status in _decided(prepared)]
+        waiting = [kept for kept in near if kept.memory.status not in _decided(prepared)]
         verdict = judge(draft, content, aimed, on_topic, terms)
         found.append(confirmed(draft, content, verdict, waiting, terms) if waiting else verdict)
     return found
@@ -200,15 +199,26 @@ async def _comparable_rows(unit: Unit, prepared: Prepared, now: datetime) -> Row
 async def _near(
     world: World, unit: Unit, prepared: Prepared, rows: RowFilter, part: int
 ) -> list[Kept]:
-    draft = prepared.draft
+    """The nearest that the draft may be compared with, but those that certainly change nothing."""
+    draft, content = prepared.draft, prepared.parts[part]
     compared = Part(rows, draft.audience, part, prepared.vectors[part])
     near = await foreseen.nearest(world, unit, prepared.foreseen, compared)
-    records = await unit.memories.current(draft.tenant, [row.ref.id for row in near])
-    return [
-        Kept(records[row.ref.id], row.similarity)
-        for row in near
-        if row.ref.id in records and verdicts.comparable(draft, records[row.ref.id])
-    ]
+    records = await unit.memories.stated(draft.tenant, [row.ref.id for row in near])
+    found: list[Kept] = []
+    nearest = 0
+    for row in near:
+        record = records.get(row.ref.id)
+        if record is None:
+            continue
+        aimed = record.status in _decided(prepared)
+        far = aimed and nearest >= verdicts.JUDGED
+        if far and not verdicts.may_matter(draft, content, record.content):
+            continue
+        memory = record.memory()
+        if verdicts.comparable(draft, memory):
+            found.append(Kept(memory, row.similarity))
+            nearest += aimed
+    return found
 
 
 async def _found_again(unit: Unit, draft: Draft, judged: Sequence[Verdict], by: Author) -> Receipt:
@@ -342,6 +352,11 @@ def _whole(
         whole=ids[0] if len(ids) > 1 else None,
         embedding_model=world.embedder.space.model,
     )
+
+
+def _decided(prepared: Prepared) -> tuple[Status, ...]:
+    """Statuses of what the statement is judged among; what waits may be confirmed by it."""
+    return ("active", _aim(prepared))
 
 
 def _aim(prepared: Prepared) -> Status:
