@@ -52,18 +52,45 @@ async def test_a_brief_call_of_a_reader_takes_no_thread(tmp_path: Path) -> None:
     await ledger.close()
 
 
-async def test_a_writer_waits_for_the_lock_in_a_thread_and_is_brief_from_then_on(
+async def test_a_writer_is_brief_where_the_lock_is_free(tmp_path: Path) -> None:
+    ledger = await SqlLedger.open(tmp_path / "l.sqlite3")
+    for name in ("first", "second"):
+        async with ledger.writing() as unit:
+            assert isinstance(unit, SqlUnit)
+            assert await unit.work.brief(_fact, name, "1") == threading.get_ident()
+            assert await unit.work.brief(_fact, f"{name} more", "2") == threading.get_ident()
+    async with ledger.reading() as unit:
+        assert isinstance(unit, SqlUnit)
+        assert await unit.work.brief(_VALUE.value, {"name": "second more"}) == "2"
+    await ledger.close()
+
+
+async def test_a_writer_waits_for_a_lock_that_is_taken_in_a_thread_and_is_brief_from_then_on(
     tmp_path: Path,
 ) -> None:
     ledger = await SqlLedger.open(tmp_path / "l.sqlite3")
-    async with ledger.writing() as unit:
+    other = await SqlLedger.open(tmp_path / "l.sqlite3")
+    async with ledger.writing() as unit:  # its connection is there from now on
         assert isinstance(unit, SqlUnit)
-        assert await unit.work.brief(_fact, "first", "1") != threading.get_ident()
-        assert await unit.work.brief(_fact, "second", "2") == threading.get_ident()
-    async with ledger.reading() as unit:
+        await unit.work.brief(_thread)
+
+    async def waits() -> tuple[int, int]:
+        async with ledger.writing() as unit:
+            assert isinstance(unit, SqlUnit)
+            waited = await unit.work.brief(_fact, "second", "2")
+            return waited, await unit.work.brief(_fact, "third", "3")
+
+    async with other.writing() as unit:
         assert isinstance(unit, SqlUnit)
-        assert await unit.work.brief(_VALUE.value, {"name": "second"}) == "2"
+        await unit.work.brief(_fact, "first", "1")
+        waiting = asyncio.create_task(waits())
+        await asyncio.sleep(0)
+        assert not waiting.done()
+    waited, following = await waiting
+    assert waited != threading.get_ident()
+    assert following == threading.get_ident()
     await ledger.close()
+    await other.close()
 
 
 async def test_a_brief_call_waits_for_what_is_under_way_on_its_connection(tmp_path: Path) -> None:

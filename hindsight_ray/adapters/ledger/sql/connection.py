@@ -1,11 +1,11 @@
 """How async callers share connections: a thread each, a fair queue before them, clean endings.
 
 A connection has one worker thread, so a port call is one hop and the statements inside it run
-without another. Over a file, where a statement takes microseconds, a short call whose transaction
-has begun is made where it is asked for: the hop would cost several times the call. What may wait,
-for a lock or the disk, never is. Waiting is a queue of futures that belong to no event loop, so
-that two loops of one process may share a ledger. Whatever becomes of a caller in the middle of a
-unit, its transaction is ended before the next unit gets the connection.
+without another. Over a file, where a statement takes microseconds, a short call is made where it is
+asked for, and begins its transaction there if the lock is free: the hop would cost several times
+the call. What may wait, for a lock or the disk, never is. Waiting is a queue of futures that belong
+to no event loop, so that two loops of one process may share a ledger. Whatever becomes of a caller
+in the middle of a unit, its transaction is ended before the next unit gets the connection.
 """
 
 import asyncio
@@ -57,6 +57,14 @@ class Lane:
         if self._connection is None or not self._rests():
             return False
         return not write or self._connection.in_transaction()
+
+    def begins_here(self, write: bool) -> bool:
+        """Begin a writer's transaction now if nobody has the lock, and say so."""
+        connection = self._connection
+        if not write or connection is None or not self._rests() or connection.in_transaction():
+            return False
+        with self._told():
+            return dialect.begin_unless_locked(connection)
 
     def ends_here(self, write: bool) -> bool:
         """End now if there is nothing to wait for, and say so."""
@@ -286,8 +294,9 @@ class Work:
         self, job: Callable[Concatenate[Connection, P], R], /, *args: P.args, **kwargs: P.kwargs
     ) -> R:
         """The same for a job of a few short statements, which need not be taken elsewhere."""
-        if self._open and self._lane.at_hand(self._write):
-            return self._lane.within(self._write, job, *args, **kwargs)
+        lane, write = self._lane, self._write
+        if self._open and (lane.at_hand(write) or lane.begins_here(write)):
+            return lane.within(write, job, *args, **kwargs)
         return await self.do(job, *args, **kwargs)
 
     def once_kept(self, learn: Callable[[], None]) -> None:

@@ -68,13 +68,12 @@ def sqlite_engine(file: Path, *, lock_wait_s: float) -> Engine:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:  # pyright: ignore[reportUnusedFunction]
-        write = connection.info.get("write", False)
-        if write:
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-            return
-        cursor = connection.connection.cursor()  # by hand: it locks nothing and is in every search
-        cursor.execute("BEGIN")
-        cursor.close()
+        said = "BEGIN IMMEDIATE" if connection.info.get("write", False) else "BEGIN"
+        raw = cast(sqlite3.Connection, connection.connection.driver_connection)
+        try:
+            raw.execute(said).close()  # by hand: it is in every search and every write
+        except sqlite3.Error as error:
+            raise as_any_other(connection, said, error) from error
 
     return engine
 
@@ -100,6 +99,22 @@ def begin(connection: Connection, *, write: bool) -> None:
     """Start a transaction: a snapshot for reading, the one writer's lock for writing."""
     connection.info["write"] = write
     connection.begin()
+
+
+def begin_unless_locked(connection: Connection) -> bool:
+    """Start the writer's transaction on a file if nobody has its lock, and say so; never waits."""
+    raw = cast(sqlite3.Connection, connection.connection.driver_connection)
+    (wait_ms,) = raw.execute("PRAGMA busy_timeout").fetchone()
+    raw.execute("PRAGMA busy_timeout=0").close()
+    try:
+        begin(connection, write=True)
+    except OperationalError as error:
+        if _is_busy(error):
+            return False
+        raise
+    finally:
+        raw.execute(f"PRAGMA busy_timeout={wait_ms}").close()
+    return True
 
 
 def undone(connection: Connection) -> bool:
@@ -338,10 +353,9 @@ def translated(error: DBAPIError, engine: Engine) -> HindsightError | None:
     """The error a caller may handle, or None for what only a mistake of ours can cause."""
     if engine.dialect.name == "postgresql":
         return _postgres().translated(error, engine.url.host or "")
-    code = getattr(error.orig, "sqlite_errorcode", None)
-    if code is not None and code & 0xFF in _BUSY:
+    if _is_busy(error):
         return Busy("`ledger` is locked by another writer for longer than `lock_wait_s`; try again")
-    if code == sqlite3.SQLITE_NOTADB:
+    if getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
         return HomeInvalid("`ledger` is a file of something else; name another folder")
     if isinstance(error, OperationalError) or type(error.orig) is sqlite3.DatabaseError:
         name = getattr(error.orig, "sqlite_errorname", type(error.orig).__name__)
@@ -351,3 +365,7 @@ def translated(error: DBAPIError, engine: Engine) -> HindsightError | None:
             error=name,
         )
     return None
+
+
+def _is_busy(error: DBAPIError) -> bool:
+    return getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in _BUSY
