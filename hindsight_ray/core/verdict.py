@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hindsight_ray.core.audience import contained, doubted
-from hindsight_ray.core.claims import Clash, clash, meet, same_claim
+from hindsight_ray.core.claims import Clash, clash, same_claim
 from hindsight_ray.core.conflict import (
     Likeness,
     Reading,
@@ -33,7 +33,6 @@ from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.rows import EmbeddingSpace
 from hindsight_ray.domain.text import TAGS_MAX
 
-JUDGED = 5  # the nearest, whose words are compared and that a judge may be asked about
 CLAIMING = ("fact", "preference")  # types of which a thing may be said to have one value
 
 
@@ -43,6 +42,7 @@ class Kept:
 
     memory: Memory
     similarity: float
+    nearest: bool = True  # of the nearest few; of others only what they claim is looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,19 +108,14 @@ def comparable(draft: Draft, kept: Memory) -> bool:
     return contained(kept.audience, draft.audience) and contained(kept.labels, draft.labels)
 
 
-def may_matter(draft: Draft, content: str, kept: str) -> bool:
-    """Whether a text beyond the nearest `JUDGED` may change the verdict: only by what it claims."""
-    return draft.type in CLAIMING and (undisguised(content) != content or meet(content, kept))
-
-
 def _among_near(
     draft: Draft, new: Reading, content: str, near: Sequence[Kept], terms: Terms
 ) -> Verdict:
     verdict = Verdict()
-    for place, kept in enumerate(near):
+    for kept in near:
         if not _same_frame(draft, kept.memory):
             continue
-        like = _like(new, kept, place, terms)
+        like = _like(new, kept, terms)
         equal = equal_readers(draft, kept.memory)
         if like in ("same", "briefer") or says_the_same(draft, content, kept.memory):
             return _duplicate(draft, kept.memory, equal=equal)
@@ -133,7 +128,7 @@ def _among_near(
             verdict = _clashing(draft, Pair(content, kept.memory), verdict, terms, found)
             if verdict.duplicate_of is not None or verdict.merged is not None:
                 return verdict
-        elif place < JUDGED and _worth_asking(new, kept, terms):
+        elif kept.nearest and _worth_asking(new, kept, terms):
             verdict = _by_judge(draft, Pair(content, kept.memory), like, verdict, terms)
             if verdict.duplicate_of is not None or verdict.merged is not None:
                 return verdict
@@ -147,14 +142,17 @@ def _worth_asking(new: Reading, kept: Kept, terms: Terms) -> bool:
     return terms.has_judge and of_one_subject(new, read(kept.memory.content))
 
 
-def _like(new: Reading, kept: Kept, place: int, terms: Terms) -> Likeness:
-    """Of those further off than the nearest few only what they claim is looked at."""
-    if place >= JUDGED:
-        return "different"
-    far = kept.similarity < min(terms.space.duplicate_at, terms.space.merge_at)
-    if far and not terms.has_judge and unlike(new, kept.memory.content):
+def _like(new: Reading, kept: Kept, terms: Terms) -> Likeness:
+    content = kept.memory.content
+    if not kept.nearest or told_apart(new, content, kept.similarity, terms):
         return "different"  # or "unsure", which nobody would be asked about
-    return likeness(new, read(kept.memory.content), kept.similarity, terms.space)
+    return likeness(new, read(content), kept.similarity, terms.space)
+
+
+def told_apart(new: Reading, kept: str, similarity: float, terms: Terms) -> bool:
+    """Whether a look tells that two statements are unlike, and there is nobody to be asked."""
+    far = similarity < min(terms.space.duplicate_at, terms.space.merge_at)
+    return far and not terms.has_judge and unlike(new, kept)
 
 
 def _by_judge(draft: Draft, pair: Pair, like: Likeness, verdict: Verdict, terms: Terms) -> Verdict:

@@ -64,6 +64,7 @@ class Stated:
 
     content: str
     status: Status
+    labelled: bool
     memory: Callable[[], Memory]
 
 

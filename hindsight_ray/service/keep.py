@@ -23,15 +23,16 @@ from hindsight_ray.core.admission import Gate, gate, split, without_secrets
 from hindsight_ray.core.audience import contained_keys
 from hindsight_ray.core.confirm import confirmed
 from hindsight_ray.core.digest import digest, memory_uuid
+from hindsight_ray.core.nearest import worth_reading
 from hindsight_ray.core.opinion import Opinions
-from hindsight_ray.core.verdict import Kept, Terms, Verdict, judge
+from hindsight_ray.core.verdict import Terms, Verdict, judge
 from hindsight_ray.domain.access import Revision
 from hindsight_ray.domain.draft import Draft
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.memory import Memory, Status
 from hindsight_ray.domain.privacy import SECRETS_ALONE, Privacy
 from hindsight_ray.domain.receipt import Receipt, WriteResult
-from hindsight_ray.domain.rows import RowFilter
+from hindsight_ray.domain.rows import RowFilter, Stated
 from hindsight_ray.errors import Unavailable
 from hindsight_ray.ports import Unit, Vector
 from hindsight_ray.service import commit, foreseen, judging
@@ -161,6 +162,7 @@ async def _judged(world: World, unit: Unit, prepared: Prepared, by: Author) -> l
     window_s = world.settings.conflict_window_s
     has_judge = judging.has_judge(world)
     terms = Terms(world.embedder.space, by.now, window_s, prepared.opinions, has_judge)
+    decisive = ("active", _aim(prepared))  # what waits may be confirmed
     on_topic: Sequence[Memory] = ()
     if draft.topic is not None and _aim(prepared) == "active":
         topical = replace(rows, statuses=rows.statuses | {"pending"})
@@ -169,8 +171,9 @@ async def _judged(world: World, unit: Unit, prepared: Prepared, by: Author) -> l
     found: list[Verdict] = []
     for part, content in enumerate(prepared.parts):
         near = await _near(world, unit, prepared, rows, part)
-        aimed = [kept for kept in near if kept.memory.status in _decided(prepared)]
-        waiting = [kept for kept in near if kept.memory.status not in _decided(prepared)]
+        compared = worth_reading(draft, content, near, decisive, terms)
+        aimed = [kept for kept in compared if kept.memory.status in decisive]
+        waiting = [kept for kept in compared if kept.memory.status not in decisive]
         verdict = judge(draft, content, aimed, on_topic, terms)
         found.append(confirmed(draft, content, verdict, waiting, terms) if waiting else verdict)
     return found
@@ -198,27 +201,12 @@ async def _comparable_rows(unit: Unit, prepared: Prepared, now: datetime) -> Row
 
 async def _near(
     world: World, unit: Unit, prepared: Prepared, rows: RowFilter, part: int
-) -> list[Kept]:
-    """The nearest that the draft may be compared with, but those that certainly change nothing."""
-    draft, content = prepared.draft, prepared.parts[part]
+) -> list[tuple[Stated, float]]:
+    draft = prepared.draft
     compared = Part(rows, draft.audience, part, prepared.vectors[part])
     near = await foreseen.nearest(world, unit, prepared.foreseen, compared)
     records = await unit.memories.stated(draft.tenant, [row.ref.id for row in near])
-    found: list[Kept] = []
-    nearest = 0
-    for row in near:
-        record = records.get(row.ref.id)
-        if record is None:
-            continue
-        aimed = record.status in _decided(prepared)
-        far = aimed and nearest >= verdicts.JUDGED
-        if far and not verdicts.may_matter(draft, content, record.content):
-            continue
-        memory = record.memory()
-        if verdicts.comparable(draft, memory):
-            found.append(Kept(memory, row.similarity))
-            nearest += aimed
-    return found
+    return [(records[row.ref.id], row.similarity) for row in near if row.ref.id in records]
 
 
 async def _found_again(unit: Unit, draft: Draft, judged: Sequence[Verdict], by: Author) -> Receipt:
@@ -352,11 +340,6 @@ def _whole(
         whole=ids[0] if len(ids) > 1 else None,
         embedding_model=world.embedder.space.model,
     )
-
-
-def _decided(prepared: Prepared) -> tuple[Status, ...]:
-    """Statuses of what the statement is judged among; what waits may be confirmed by it."""
-    return ("active", _aim(prepared))
 
 
 def _aim(prepared: Prepared) -> Status:

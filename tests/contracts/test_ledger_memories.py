@@ -44,11 +44,19 @@ async def test_what_a_record_states_is_known_before_the_rest_of_it(
     ledger: Ledger, said: str
 ) -> None:
     waits = memory_of("a", content=said, status="pending", tags=('"content":"',))
+    hidden = memory_of("b", content=said, labels=("secret",), tags=('"labels":[]',))
     async with ledger.writing() as unit:
         await put(unit, waits)
+        await put(unit, hidden)
     async with ledger.reading() as unit:
-        (stated,) = (await unit.memories.stated(TENANT, [waits.id, name_of("b")])).values()
-    assert (stated.content, stated.status, stated.memory()) == (said, "pending", waits)
+        asked = [waits.id, hidden.id, name_of("c")]
+        stated = await unit.memories.stated(TENANT, asked)
+    assert {name: (one.content, one.labelled) for name, one in stated.items()} == {
+        waits.id: (said, False),
+        hidden.id: (said, True),
+    }
+    assert [stated[name].status for name in asked[:2]] == ["pending", "active"]
+    assert [stated[name].memory() for name in asked[:2]] == [waits, hidden]
 
 
 async def test_a_change_without_a_vector_keeps_the_one_before(ledger: Ledger) -> None:

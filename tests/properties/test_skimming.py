@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 from hindsight_ray.core import claims, conflict, slots
 from hindsight_ray.core.claims import clash, meet, same_claim
 from hindsight_ray.core.conflict import likeness, read, unlike
-from hindsight_ray.domain.rows import EmbeddingSpace
+from hindsight_ray.core.nearest import worth_reading
+from hindsight_ray.core.verdict import Kept, Terms, comparable, judge
+from hindsight_ray.domain.draft import Draft
+from hindsight_ray.domain.memory import Memory
+from hindsight_ray.domain.rows import EmbeddingSpace, Stated
+from tests.records import memory_of
+from tests.worlds import START
 
 _SPACE = EmbeddingSpace("none", 2, 0.95, 0.85)
 _OF = [
@@ -43,6 +49,7 @@ def _pairs(draw: st.DrawFn) -> tuple[str, str]:
 
 
 _PAIRS = _pairs()
+Row = tuple[tuple[str, str], float, tuple[str, ...], str | None]
 
 
 def _lacks_nothing(text: str, words: Sequence[str], beyond: int = 0) -> bool:
@@ -96,3 +103,62 @@ def test_two_statements_that_do_not_meet_neither_agree_nor_clash(pair: tuple[str
     if not meet(new, kept):
         assert not same_claim(new, kept)
         assert clash(new, kept) is None
+
+
+def _stated(memory: Memory) -> Stated:
+    return Stated(memory.content, memory.status, bool(memory.labels), lambda: memory)
+
+
+def _draft(content: str, topic: str | None) -> Draft:
+    source = {"kind": "agent", "weight": 0.6, "agent": "planner"}
+    fields = {
+        "tenant": "acme", "principal": "agent:planner", "command_id": "c", "scope": "global",
+        "audience": ("global",), "content": content, "labels": ("known",), "source": source,
+        "topic": topic,
+    }  # fmt: skip
+    return Draft.model_validate(fields)
+
+
+_NEW = "The owner of billing is Dana"
+
+
+def _after_six_others(kept: str, labels: tuple[str, ...]) -> list[Row]:
+    """What is kept, further off than six texts about something else with these labels."""
+    others = [((_NEW, f"Deploys of kind {n} wait"), 0.8, labels, None) for n in range(6)]
+    return [*others, ((_NEW, kept), 0.4, ("known",), None)]
+
+
+@pytest.mark.covers("write.skimmed")
+@settings(max_examples=150, deadline=None)
+@example(_after_six_others("Eve is the owner of billing", ()), False)
+@example(_after_six_others("The owner, of billing is Dana", ()), False)
+@example(_after_six_others("The owner, of billing is Dana", ("hidden",)), False)
+@example(_after_six_others("The owner, of billing is Dana", ("known",)), False)
+@given(
+    st.lists(
+        st.tuples(
+            _PAIRS,
+            st.floats(0.3, 1.0),
+            st.sampled_from([(), ("known",), ("hidden",)]),
+            st.sampled_from([None, "owner"]),
+        ),
+        min_size=1,
+        max_size=12,
+    ),
+    st.booleans(),
+)
+def test_what_is_not_read_changes_no_verdict(rows: list[Row], has_judge: bool) -> None:
+    new = rows[0][0][0]
+    draft, terms = _draft(new, rows[0][3]), Terms(_SPACE, START, 60.0, has_judge=has_judge)
+    near: list[tuple[Memory, float]] = []
+    for place, ((_, kept), similarity, labels, topic) in enumerate(rows):
+        if kept.strip() and kept.isprintable():
+            fields = {"content": kept, "labels": labels, "topic": topic}
+            near.append((memory_of(str(place), **fields), similarity))
+    near.sort(key=lambda one: -one[1])
+    readable = [one for one in near if comparable(draft, one[0])]
+    whole = [Kept(memory, close, place < 5) for place, (memory, close) in enumerate(readable)]
+    stated = [(_stated(memory), close) for memory, close in near]
+    read_on = worth_reading(draft, new, stated, ("active",), terms)
+    assert {one.memory.id for one in read_on} <= {one.memory.id for one in whole}
+    assert judge(draft, new, read_on, (), terms) == judge(draft, new, whole, (), terms)

@@ -35,7 +35,8 @@ _AT = (
     )
 )
 _string_at = cast("Callable[[str, int], tuple[str, int]]", vars(decoder)["scanstring"])
-_CONTENT = '"content":"'  # within a text of JSON a mark stands before each of the three quotes
+# Within a text of JSON a mark stands before each quote, so these are found nowhere else.
+_CONTENT, _UNLABELLED = '"content":"', '"labels":[]'
 
 
 # Records are immutable, and searches read the same ones over and over: one is parsed once. What is
@@ -56,7 +57,7 @@ def current(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str
 
 def stated(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str, Stated]:
     return {
-        name: Stated(_content(record), status, partial(_memory, record))
+        name: Stated(_content(record), status, _UNLABELLED not in record, partial(_memory, record))
         for name, status, record in _records(connection, tenant, ids)
     }
 
