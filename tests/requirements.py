@@ -129,6 +129,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         "who may not read a scope leaves so many memories there, whatever others wrote", "G9"
     ),
     "G9.quota": _R("a scope takes no more memories than its limit", "G9"),
+    "G9.recording": _R("a host takes apart only so much at once of what is recorded", "G9"),
     # From work to memory
     "record.gaps": _R("missing numbers are found at the cost of what is new", _SERIES),
     "record.far": _R("a number far beyond those before it is refused by name", _WORK),

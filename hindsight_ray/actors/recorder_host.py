@@ -1,8 +1,11 @@
 """Recorder hosts: each journals the events of many agents, in groups that share one commit."""
 
-from hindsight_ray.actors.shell import Shell
+from hindsight_ray.actors.allowance import Allowance
+from hindsight_ray.actors.shell import Shell, WorldFactory
 from hindsight_ray.actors.wire import unpacked_events
 from hindsight_ray.domain.run import RecordAck
+
+UNPACKED_BYTES_MAX = 1 << 20  # as they came: taken apart, events are some ten times as large
 
 
 class RecorderHost(Shell):
@@ -11,9 +14,15 @@ class RecorderHost(Shell):
     **Guarantees** (beside those of `Shell`)
     - `record` returns after the commit: an acknowledged batch survives the end of any process.
     - A batch sent again, here or to a successor, adds nothing.
-    - An agent's recorder costs no process, thread or state here; only batches in flight do.
+    - An agent's recorder costs no process, thread or state here; only batches in flight do, and
+      those beyond `UNPACKED_BYTES_MAX` wait as the bytes that came.
     """
+
+    def __init__(self, build: WorldFactory) -> None:
+        super().__init__(build)
+        self._unpacked = Allowance(UNPACKED_BYTES_MAX)
 
     async def record(self, token: str, batch: bytes) -> RecordAck:
         """Journal one packed batch. Raises what `call` raises, `InvalidInput` for a bad batch."""
-        return await self.call(token, unpacked_events(batch))
+        async with self._unpacked.of(len(batch)):
+            return await self.call(token, unpacked_events(batch))

@@ -7,6 +7,7 @@ from typing import Any
 
 from ray.actor import ActorHandle
 
+from hindsight_ray.actors.allowance import Allowance
 from hindsight_ray.actors.reach import Reach
 from hindsight_ray.actors.roles import Crew, Role, actor_name, role_of, stable_number
 from hindsight_ray.actors.wire import packed_events
@@ -14,6 +15,7 @@ from hindsight_ray.domain import commands as c
 from hindsight_ray.errors import Unavailable
 
 _LOOK_S = 5.0  # how long a client may go on with the crew that it knows
+_UNDER_WAY_MAX = 4_096  # events to one host: enough for it to have some at hand after each commit
 
 
 class RayTransport:
@@ -23,6 +25,8 @@ class RayTransport:
     - An error arrives as the type it was raised as, with its details.
     - An agent's batches come one after the other, so its host may change between two of them: by
       scaling, or where two clients know of another number for some seconds. The ledger orders them.
+    - However many recorders there are, only so many events are on their way to one host at once;
+      the rest wait in their recorders' own bounded buffers.
     - While an actor restarts, its calls are sent again within stated bounds, to another of its
       role where there is one; every command that is sent again has one effect.
     """
@@ -40,6 +44,7 @@ class RayTransport:
         self._looked_at = 0.0
         self._looking: asyncio.Task[None] | None = None
         self._reach = Reach()
+        self._under_way: dict[str, Allowance] = {}  # by host: none waits for another one's sake
 
     async def call(self, token: str, command: c.Command) -> Any:
         """Answer one command of whoever holds `token`."""
@@ -52,10 +57,12 @@ class RayTransport:
             return self._names(role, token, command)
 
         if isinstance(command, c.RecordEvents):
-            batch = packed_events(command)
-            return await self._reach.ask(
-                names, lambda host: host.record.remote(token, batch), anew=anew
-            )
+            under_way = self._under_way.setdefault(names[0], Allowance(_UNDER_WAY_MAX))
+            async with under_way.of(len(command.events)):
+                batch = packed_events(command)
+                return await self._reach.ask(
+                    names, lambda host: host.record.remote(token, batch), anew=anew
+                )
 
         def invoke(actor: ActorHandle[Any]) -> Any:
             return actor.call.remote(token, command)

@@ -1,6 +1,7 @@
 """The actors' classes, built plainly over a real home: what they add to the door without Ray."""
 
 import asyncio
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,15 @@ import pytest
 from hindsight_ray.actors.authority import Authority
 from hindsight_ray.actors.broker import Broker
 from hindsight_ray.actors.plan import Plan
-from hindsight_ray.actors.recorder_host import RecorderHost
+from hindsight_ray.actors.recorder_host import UNPACKED_BYTES_MAX, RecorderHost
 from hindsight_ray.actors.wire import packed_events
 from hindsight_ray.adapters.home import Home
 from hindsight_ray.adapters.wrapping.grouped import GroupedLedger
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.event import Event
+from hindsight_ray.domain.text import SUMMARY_CHARACTERS_MAX
 from hindsight_ray.errors import AccessDenied, HomeInUse, InvalidInput, Unavailable
+from hindsight_ray.ports import Ledger, Unit
 from hindsight_ray.service.world import Opened
 from tests.worlds import START, Staged, world
 
@@ -73,6 +76,45 @@ async def test_batches_that_come_at_once_are_each_kept_whole_or_refused_alone(
             assert kept.events == (() if token == tokens[-1] else batch.events)
         again = await host.record(tokens[0], packed_events(batches[0]))
         assert (again.stored, again.repeated) == (0, 5)
+        await host.drain()
+
+
+class _Counting(GroupedLedger):
+    """A grouped ledger that knows how many writers it has ever had at once."""
+
+    def __init__(self, inner: Ledger) -> None:
+        super().__init__(inner)
+        self.most = 0
+
+    def writing(self) -> AbstractAsyncContextManager[Unit]:
+        self.most = max(self.most, self.waiting + 1)
+        return super().writing()
+
+
+@pytest.mark.covers("G9.recording")
+async def test_a_host_takes_apart_no_more_at_once_than_its_limit_and_keeps_all(
+    tmp_path: Path,
+) -> None:
+    async with world(tmp_path, wrap=_Counting) as staged:
+        host = RecorderHost(partial(_opened, staged))
+        tokens = [await staged.ticket(agent=f"a{i}", user="u") for i in range(AGENTS)]
+        batches: list[bytes] = []
+        for i, token in enumerate(tokens):
+            run = await staged.ask(token, c.StartRun(command_id="run", goal="count"))
+            events = [
+                _event(run.run_id, f"a{i}", seq, staged.world.ids.event_id()).model_copy(
+                    update={"summary": f"{seq} ".ljust(SUMMARY_CHARACTERS_MAX, "x")}
+                )
+                for seq in range(140)
+            ]
+            batches.append(packed_events(c.RecordEvents(run_id=run.run_id, events=tuple(events))))
+        acks = await asyncio.gather(
+            *(host.record(t, batch) for t, batch in zip(tokens, batches, strict=True))
+        )
+        assert {ack.stored for ack in acks} == {140}
+        ledger = staged.world.ledger
+        assert isinstance(ledger, _Counting)
+        assert 1 < ledger.most <= UNPACKED_BYTES_MAX // len(batches[0]) < AGENTS
         await host.drain()
 
 
