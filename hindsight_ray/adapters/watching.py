@@ -22,7 +22,7 @@ from opentelemetry import trace
 from opentelemetry.trace import Status, StatusCode
 
 from hindsight_ray.errors import InvalidSettings
-from hindsight_ray.ports.watching import Seen
+from hindsight_ray.ports.watching import DOINGS, IN_HAND, Seen, Timed
 
 BUCKETS_S = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 REFUSALS = frozenset({"AccessDenied", "NotFound", "InvalidTicket", "RateLimited", "OverQuota"})
@@ -68,6 +68,7 @@ class DoorWatch:
     def request(self, verb: str) -> Generator[Seen]:
         seen = Seen(verb)
         began = time.perf_counter()
+        token = IN_HAND.set(Timed(seen, time.perf_counter))
         self._held(1)
         ended = "ok"
         try:
@@ -86,6 +87,7 @@ class DoorWatch:
                     if seen.revision is not None:
                         span.set_attribute("hindsight.revision", seen.revision)
         finally:
+            IN_HAND.reset(token)
             self._held(-1)
             self._tell(seen, ended, time.perf_counter() - began)
 
@@ -110,7 +112,9 @@ class DoorWatch:
             line = {
                 "request": secrets.token_hex(8), "process": self._process, "verb": seen.verb,
                 "tenant": seen.tenant, "revision": seen.revision or seen.decided_at, "ended": ended,
-                "ms": round(seconds * 1_000, 3), "degraded": list(seen.degraded),
+                "ms": _ms(seconds),
+                **{f"{doing}_ms": _ms(seen.spent_s.get(doing, 0.0)) for doing in DOINGS},
+                "degraded": list(seen.degraded),
             }  # fmt: skip
             LOG.info("%s", json.dumps(line, ensure_ascii=False))
 
@@ -183,6 +187,10 @@ class PlainMeters:
                 for (name, labels), value in sorted(self._now.items())
             ]
         return "\n".join(lines) + "\n"
+
+
+def _ms(seconds: float) -> float:
+    return round(seconds * 1_000, 3)
 
 
 def _histogram(name: str, labels: str, within: Sequence[int], total: float) -> list[str]:

@@ -18,6 +18,7 @@ from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.errors import AccessDenied, InvalidInput, InvalidTicket, NotFound
 from hindsight_ray.ports import Unit
+from hindsight_ray.ports.watching import spent_on
 from hindsight_ray.service.world import World
 
 _log = logging.getLogger(__name__)
@@ -78,6 +79,11 @@ async def admit(world: World, unit: Unit, caller: Caller, *, any_tenant: bool = 
     With `any_tenant`, in a tenant that nobody knows too. An error while deciding is
     `AccessDenied`; a ledger that cannot be read keeps its own error.
     """
+    with spent_on("admitting"):
+        return await _decided(world, unit, caller, any_tenant=any_tenant)
+
+
+async def _decided(world: World, unit: Unit, caller: Caller, *, any_tenant: bool) -> Admitted:
     now = world.clock.now()
     standing = await unit.policy.standing(caller.tenant, caller.ticket_id)
     known = standing.tenant_known or any_tenant

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from hindsight_ray.domain.rows import Near, RowFilter
 from hindsight_ray.errors import Unavailable
 from hindsight_ray.ports import Unit, Vector
+from hindsight_ray.ports.watching import spent_on
 from hindsight_ray.service.world import World
 
 FEW = 256  # rows that the ledger compares sooner than a server answers
@@ -54,7 +55,8 @@ async def look(
     if await unit.memories.few(rows, limit=FEW):
         return Foreseen(rows, audience, 0, None)
     change = await unit.memories.scope_change(rows.tenant, scope)
-    found = [await world.store.nearest(unit, rows, one, limit=_ASKED) for one in vectors]
+    with spent_on("store"):
+        found = [await world.store.nearest(unit, rows, one, limit=_ASKED) for one in vectors]
     ids = tuple(tuple(near.ref.id for near in one) for one in found)
     return Foreseen(rows, audience, change, ids)
 
@@ -72,7 +74,8 @@ async def nearest(
             named = [*foreseen.ids[part.place], *since]
         return (await unit.memories.nearest_of(rows, vector, named))[:_ASKED]
     try:
-        return await world.store.nearest(unit, rows, vector, limit=_ASKED)
+        with spent_on("store"):
+            return await world.store.nearest(unit, rows, vector, limit=_ASKED)
     except Unavailable:
         if world.settings.store_outage != "queue":
             raise

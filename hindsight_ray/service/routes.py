@@ -14,6 +14,7 @@ from hindsight_ray.core.audience import scopes_of
 from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.rows import Ints, KeywordMatches, Near, RowFilter
 from hindsight_ray.ports import Unit, Vector
+from hindsight_ray.ports.watching import spent_on
 from hindsight_ray.service.admit import Admitted
 from hindsight_ray.service.seen import ANSWERED
 from hindsight_ray.service.world import World
@@ -41,11 +42,12 @@ async def nearest(
     world: World, unit: Unit, parts: Parts, vector: Vector, limit: int
 ) -> Sequence[Near]:
     """The nearest rows of all parts."""
-    found = [
-        near
-        for part in parts
-        for near in await world.store.nearest(unit, part, vector, limit=limit)
-    ]
+    with spent_on("store"):
+        found = [
+            near
+            for part in parts
+            for near in await world.store.nearest(unit, part, vector, limit=limit)
+        ]
     if len(parts) > 1:
         found.sort(key=lambda one: (-one.similarity, one.ref.id))
     return found[:limit]

@@ -23,6 +23,7 @@ from datetime import timedelta
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.errors import HindsightError, StoreRefused, Unavailable, Unfinished
 from hindsight_ray.ports import Intent, Placed, Unit
+from hindsight_ray.ports.watching import spent_on
 from hindsight_ray.service import commit
 from hindsight_ray.service.commit import Author
 from hindsight_ray.service.world import Told, World
@@ -45,7 +46,8 @@ async def changing(world: World, command_id: str) -> AsyncGenerator[Unit]:
     """
     queued = world.settings.store_outage == "queue"
     if not queued:
-        await world.store.check()
+        with spent_on("store"):
+            await world.store.check()
     async with world.ledger.writing() as unit:
         if queued and not world.store.shares_ledger:
             await _check_room(world, unit)
@@ -144,7 +146,8 @@ async def _told(world: World, intents: Sequence[Intent]) -> Sequence[Intent]:
     if not objects:
         return intents
     try:
-        await world.store.put(objects)
+        with spent_on("store"):
+            await world.store.put(objects)
     except StoreRefused as refused:
         reasons: dict[str, str] = refused.details["reasons"]
         bad = [intent for intent in intents if intent.placed.ref.id in reasons]

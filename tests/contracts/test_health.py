@@ -13,6 +13,7 @@ import hindsight_ray as hr
 from hindsight_ray import compose
 from hindsight_ray.adapters.watching import LOG, DoorWatch, Labels, PlainMeters, set_up_tracing
 from hindsight_ray.errors import AccessDenied, Busy, InvalidSettings
+from hindsight_ray.ports.watching import DOINGS, IN_HAND, Seen, Timed, spent_on
 
 _SECRET = "the vault opens at nine"
 
@@ -37,8 +38,30 @@ async def test_each_call_is_one_line_of_json_without_a_word_of_what_was_said(
     assert lines[0]["revision"] >= 1
     assert all(line["ms"] >= 0 and len(line["request"]) == 16 for line in lines)
     assert len({line["request"] for line in lines}) == 2
+    parts = [[line[f"{doing}_ms"] for doing in DOINGS] for line in lines]
+    assert all(part > 0 for part in parts[0]), "a search decides, embeds, asks the store, reads"
+    assert parts[1][1:3] == [0, 0], "to get by id embeds nothing and asks no store"
+    for line, told in zip(lines, parts, strict=True):
+        assert sum(told) <= line["ms"] + 0.01, "nothing here runs beside anything else"
     for word in ("vault", "alice", "mallory", kept.ids[0]):
         assert word not in caplog.text
+
+
+@pytest.mark.covers("health.line")
+def test_what_a_part_of_a_call_does_within_another_is_the_outer_ones() -> None:
+    ticks = iter(range(100))
+    seen = Seen("Search")
+    token = IN_HAND.set(Timed(seen, lambda: float(next(ticks))))
+    with spent_on("admitting"), spent_on("ledger"):  # 0 to 1: the inner one looks at no clock
+        pass
+    with pytest.raises(Busy), spent_on("ledger"):  # 2 to 3
+        raise Busy("later")
+    with spent_on("ledger"):  # 4 to 5
+        pass
+    IN_HAND.reset(token)
+    with spent_on("store"):
+        pass
+    assert seen.spent_s == {"admitting": 1.0, "ledger": 2.0}
 
 
 @pytest.mark.covers("health.numbers")

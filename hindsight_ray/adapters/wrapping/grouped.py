@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from hindsight_ray.errors import HindsightError, StorageFailed, Unavailable
 from hindsight_ray.ports import Ledger, Unit
+from hindsight_ray.ports.watching import spent_on
 
 GROUP_WRITERS_MAX = 256
 
@@ -55,7 +56,8 @@ class GroupedLedger:
     async def writing(self) -> AsyncGenerator[Unit]:
         turn = self._queued()
         try:
-            unit = await turn.unit
+            with spent_on("ledger"):
+                unit = await turn.unit
             entered = False
             try:
                 async with unit.step():
@@ -71,7 +73,8 @@ class GroupedLedger:
             raise
         finally:
             turn.done.set()
-        await turn.committed
+        with spent_on("ledger"):
+            await turn.committed
 
     async def close(self) -> None:
         if self._leader is not None:

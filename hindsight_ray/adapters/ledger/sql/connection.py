@@ -22,6 +22,7 @@ from sqlalchemy.exc import DBAPIError
 
 from hindsight_ray.adapters.ledger.sql import dialect
 from hindsight_ray.errors import Busy, StorageFailed, Unavailable
+from hindsight_ray.ports.watching import spent_on
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -219,9 +220,10 @@ class Lanes:
             turn: Future[Lane] = Future()
             self._waiting.append(turn)
         try:
-            return await asyncio.wait_for(
-                asyncio.shield(asyncio.wrap_future(turn)), timeout=self._wait_s
-            )
+            with spent_on("ledger"):
+                return await asyncio.wait_for(
+                    asyncio.shield(asyncio.wrap_future(turn)), timeout=self._wait_s
+                )
         except TimeoutError:
             self._withdraw(turn)
             raise Busy(
@@ -286,9 +288,10 @@ class Work:
         """Run `job(connection, …)` in the transaction."""
         if not self._open:
             raise RuntimeError("this unit of work has ended")
-        return await asyncio.wrap_future(
-            self._lane.submit(self._lane.within, self._write, job, *args, **kwargs)
-        )
+        with spent_on("ledger"):
+            return await asyncio.wrap_future(
+                self._lane.submit(self._lane.within, self._write, job, *args, **kwargs)
+            )
 
     async def brief(
         self, job: Callable[Concatenate[Connection, P], R], /, *args: P.args, **kwargs: P.kwargs
@@ -296,7 +299,8 @@ class Work:
         """The same for a job of a few short statements, which need not be taken elsewhere."""
         lane, write = self._lane, self._write
         if self._open and (lane.at_hand(write) or lane.begins_here(write)):
-            return lane.within(write, job, *args, **kwargs)
+            with spent_on("ledger"):
+                return lane.within(write, job, *args, **kwargs)
         return await self.do(job, *args, **kwargs)
 
     def once_kept(self, learn: Callable[[], None]) -> None:
@@ -346,7 +350,8 @@ class Work:
 
     async def commit(self) -> None:
         self._open = False
-        await asyncio.wrap_future(self._lane.submit(self._end_well))
+        with spent_on("ledger"):
+            await asyncio.wrap_future(self._lane.submit(self._end_well))
         for learn in self._kept:
             learn()
 
