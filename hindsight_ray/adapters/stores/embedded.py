@@ -134,14 +134,13 @@ def _best(view: View, rows: Ints, asked: Vector, limit: int) -> list[Near]:
     if len(rows) > limit:
         edge = np.partition(rough, len(rows) - limit)[len(rows) - limit]
         rows = rows[rough >= edge - _ROUNDING]
-    exact = (view.matrix[rows].astype(np.float64) * asked).sum(axis=1)
-    revisions = view.column("revision")
+    exact = (view.matrix[rows].astype(np.float64) * asked).sum(axis=1).clip(-1.0, 1.0)
+    # As Python's own numbers, each list at once: a tenth of the cost of taking them one by one.
+    places: list[int] = rows.tolist()
+    revisions: list[int] = view.column("revision")[rows].tolist()
     found = [
-        Near(
-            ref=MemoryRef(id=MemoryUuid(view.ids[int(row)]), revision=int(revisions[row])),
-            similarity=min(1.0, max(-1.0, float(similarity))),
-        )
-        for row, similarity in zip(rows, exact, strict=True)
+        Near(ref=MemoryRef(id=MemoryUuid(view.ids[row]), revision=revision), similarity=similarity)
+        for row, revision, similarity in zip(places, revisions, exact.tolist(), strict=True)
     ]
     found.sort(key=lambda near: (-near.similarity, near.ref.id))
     return found[:limit]
