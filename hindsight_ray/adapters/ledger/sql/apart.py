@@ -7,7 +7,7 @@ object as it is now, or learns that the memory has moved on.
 
 import json
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -24,6 +24,7 @@ from hindsight_ray.adapters.ledger.sql.memories import (
     put_memory,
     unit_vector,
 )
+from hindsight_ray.adapters.ledger.sql.objects import labels_of, object_of, stored_object
 from hindsight_ray.adapters.ledger.sql.ready import Ready
 from hindsight_ray.adapters.ledger.sql.rows import KnownRows
 from hindsight_ray.adapters.ledger.sql.schema import (
@@ -32,7 +33,6 @@ from hindsight_ray.adapters.ledger.sql.schema import (
     facts,
     intents,
     memories,
-    memory_labels,
     memory_vectors,
     micros,
     moment,
@@ -42,7 +42,9 @@ from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.rows import AudienceKey
-from hindsight_ray.ports import Intent, Placed, StoredObject, Vector
+from hindsight_ray.ports import Intent, Placed, Vector
+
+Opened = dict[int, Intent | None]  # by number; None where it has to be read
 
 _STORE = "memory store"
 _m, _i = memories.c, intents.c
@@ -79,14 +81,16 @@ _FULL = (
     .order_by(_i.number)
 )  # fmt: skip
 _OPENED = _FULL.where(_i.number.in_(dialect.numbers(bindparam("numbers"))))
+_STANDING = Ready(
+    select(_i.number, _m.revision)
+    .join(memories, _m.number == _i.memory)
+    .where(_i.number.in_(dialect.numbers(bindparam("numbers"))))
+)
 _WAITING = _FULL.where(_i.kind != "aside", _i.at <= bindparam("until")).limit(bindparam("limit"))
 _CLAIM = (
     update(intents)
     .where(_i.number == bindparam("intent"), _i.at == bindparam("then"))
     .values(at=bindparam("now"))
-)
-_LABELS = select(memory_labels.c.memory, memory_labels.c.label).where(
-    memory_labels.c.memory.in_(dialect.numbers(bindparam("numbers")))
 )
 _COUNT = select(func.count()).select_from(intents).where(_i.kind != "aside")
 _CLOSE = delete(intents).where(_i.number.in_(dialect.numbers(bindparam("numbers"))))
@@ -104,7 +108,7 @@ _ASIDE_BEFORE = select(func.count()).where(
 class MemoriesApart(SqlMemories):
     """`Memories` of a ledger whose memory store is apart: each change opens an intent."""
 
-    def __init__(self, work: Work, known: KnownRows, opened: list[int]) -> None:
+    def __init__(self, work: Work, known: KnownRows, opened: Opened) -> None:
         super().__init__(work, known)
         self._opened = opened
 
@@ -120,28 +124,28 @@ class MemoriesApart(SqlMemories):
     ) -> int:
         self._work.changed_memories = True
         unit = None if vector is None else unit_vector(vector)
-        change, number = await self._work.brief(
+        change, number, intent = await self._work.brief(
             _put, memory, vector=unit, key=key, terms=terms, by=by, why=why
         )
-        self._opened.append(number)
+        self._opened[number] = intent
         return change
 
     async def forget(self, tenant: str, memory_id: str, *, by: str, why: str, at: datetime) -> None:
         self._work.changed_memories = True
-        self._opened.append(await self._work.do(_forget, tenant, memory_id, by=by, why=why, at=at))
+        self._opened[await self._work.do(_forget, tenant, memory_id, by=by, why=why, at=at)] = None
 
 
 class SqlIntents:
-    """`IntentLog` over SQL. `opened` holds the numbers that this unit's memories have opened."""
+    """`IntentLog` over SQL. `opened` holds what this unit's memories have opened."""
 
-    def __init__(self, work: Work, opened: list[int]) -> None:
+    def __init__(self, work: Work, opened: Opened) -> None:
         self._work = work
         self._opened = opened
 
     async def opened(self) -> Sequence[Intent]:
         if not self._opened:
             return ()
-        return await self._work.brief(_read, _OPENED, {"numbers": json.dumps(self._opened)})
+        return await self._work.brief(_opened, self._opened)
 
     async def waiting(self, *, limit: int, until: datetime) -> Sequence[Intent]:
         return await self._work.do(_read, _WAITING, {"limit": limit, "until": micros(until)})
@@ -186,8 +190,8 @@ def _put(
     terms: Mapping[str, int],
     by: str,
     why: str,
-) -> tuple[int, int]:
-    """Put the memory and open its intent: (change, number of the intent)."""
+) -> tuple[int, int, Intent | None]:
+    """Put the memory and open its intent: (change, number of the intent, the intent if known)."""
     previous = None
     if vector is not None and memory.revision > 1:
         previous = _VECTOR.value(connection, _named(memory.tenant, memory.id))
@@ -195,7 +199,13 @@ def _put(
         connection, memory, vector=vector, key=key, terms=terms, by=by, why=why
     )
     row = {"tenant": memory.tenant, "memory": number, "revision": memory.revision}
-    return change, _open(connection, row, "put", at=memory.updated_at, previous=previous)
+    opened, place = _open(connection, row, "put", at=memory.updated_at, previous=previous)
+    if vector is None:
+        return change, opened, None
+    then = Placed(place, MemoryRef(id=memory.id, revision=memory.revision))
+    put = object_of(memory, then, key, vector)
+    intent = Intent(opened, memory.tenant, memory.updated_at, 0, then, put, _before(then))
+    return change, opened, intent
 
 
 def _forget(
@@ -204,7 +214,22 @@ def _forget(
     forget_memory(connection, tenant, memory_id, by=by, why=why, at=at)
     number, revision = _NUMBER.rows(connection, _named(tenant, memory_id))[0]
     row = {"tenant": tenant, "memory": number, "revision": revision}
-    return _open(connection, row, "drop", at=at, previous=None)
+    return _open(connection, row, "drop", at=at, previous=None)[0]
+
+
+def _opened(connection: Connection, opened: Opened) -> list[Intent]:
+    """What was known as it was opened is not read again, if it stands and nothing came after it."""
+    numbers = {"numbers": json.dumps(list(opened))}
+    standing = dict(_STANDING.rows(connection, numbers))
+    known = [
+        intent
+        for number, intent in opened.items()
+        if intent is not None and standing.get(number) == intent.placed.ref.revision
+    ]
+    rest = standing.keys() - {intent.number for intent in known}
+    if rest:
+        known += _read(connection, _OPENED, {"numbers": json.dumps(sorted(rest))})
+    return sorted(known, key=lambda intent: intent.number)
 
 
 def _open(
@@ -214,19 +239,23 @@ def _open(
     *,
     at: datetime,
     previous: bytes | None,
-) -> int:
-    _ensure_place(connection, row["tenant"])
+) -> tuple[int, str]:
+    """(number of the intent, place of the tenant)."""
+    place = _ensure_place(connection, row["tenant"])
     rest = {"kind": kind, "at": micros(at), "attempts": 0, "previous": previous}
     number: int = _ADD.value(connection, row | rest)
-    return number
+    return number, place
 
 
 def _named(tenant: str, memory_id: str) -> dict[str, str]:
     return {"tenant": tenant, "memory_id": memory_id}
 
 
-def _ensure_place(connection: Connection, tenant: str) -> None:
-    if _place(connection, tenant) is None:
+def _ensure_place(connection: Connection, tenant: str) -> str:
+    while True:
+        place = _place(connection, tenant)
+        if place is not None:
+            return place
         fresh = {"tenant": tenant, "place": f"t{secrets.token_hex(16)}"}
         connection.execute(dialect.upsert(places).on_conflict_do_nothing(), fresh)
 
@@ -278,48 +307,22 @@ def _read(
     return [_intent(row, labels.get(row.number, ()), model) for row in rows]
 
 
-def labels_of(connection: Connection, numbers: Collection[int]) -> dict[int, tuple[str, ...]]:
-    """Labels by memory, sorted; of those that have any."""
-    found: dict[int, list[str]] = {}
-    for number, label in connection.execute(_LABELS, {"numbers": json.dumps(sorted(numbers))}):
-        found.setdefault(number, []).append(label)
-    return {number: tuple(sorted(theirs)) for number, theirs in found.items()}
-
-
-def stored_object(
-    row: Any, placed: Placed, labels: tuple[str, ...], *, vector: Vector, model: str | None
-) -> StoredObject:
-    """A row of a memory as a store searches it."""
-    return StoredObject(
-        placed=placed,
-        key=row.key,
-        scope=row.scope,
-        status=row.status,
-        type=row.type,
-        layer=row.layer,
-        task_type=row.task_type,
-        labels=labels,
-        created_at=moment(row.created_at),
-        expires_at=None if row.expires_at is None else moment(row.expires_at),
-        vector=vector,
-        model=model,
-    )
+def _before(then: Placed) -> tuple[Placed, ...]:
+    """Two back: the one before may have been set aside, and this one restores what was before."""
+    name, revision = then.ref.id, then.ref.revision
+    earlier = (MemoryRef(id=name, revision=r) for r in (revision - 1, revision - 2) if r > 0)
+    return tuple(Placed(then.place, ref) for ref in earlier)
 
 
 def _intent(row: Any, labels: tuple[str, ...], model: str | None) -> Intent:
-    def placed(revision: int) -> Placed:
-        return Placed(row.place, MemoryRef(id=MemoryUuid(row.memory_id), revision=revision))
-
-    then = placed(row.then)
-    # Two back: the one before may have been set aside, and this one restores what was before it.
-    gone = [placed(revision) for revision in (row.then - 1, row.then - 2) if revision > 0]
-    put = None
+    then = Placed(row.place, MemoryRef(id=MemoryUuid(row.memory_id), revision=row.then))
+    gone, put = _before(then), None
     if row.kind == "drop" or row.vector is None:
-        gone.append(then)
+        gone = (*gone, then)
     else:
         vector = np.frombuffer(row.vector, dtype=np.float32)
         put = stored_object(row, then, labels, vector=vector, model=model)
-    return Intent(row.intent, row.tenant, moment(row.at), row.attempts, then, put, tuple(gone))
+    return Intent(row.intent, row.tenant, moment(row.at), row.attempts, then, put, gone)
 
 
 def _claim(connection: Connection, asked: Sequence[Intent], at: datetime) -> list[Intent]:

@@ -7,9 +7,9 @@ from sqlalchemy import bindparam, delete, select
 from sqlalchemy.engine import Connection
 
 from hindsight_ray.adapters.ledger.sql import dialect
-from hindsight_ray.adapters.ledger.sql.apart import labels_of, stored_object
 from hindsight_ray.adapters.ledger.sql.connection import Work
 from hindsight_ray.adapters.ledger.sql.memories import unit_vector
+from hindsight_ray.adapters.ledger.sql.objects import labels_of, stored_object
 from hindsight_ray.adapters.ledger.sql.schema import (
     audience_keys,
     facts,

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 
 from hindsight_ray import ports
 from hindsight_ray.adapters.ledger.sql import copying, dialect, migrations
-from hindsight_ray.adapters.ledger.sql.apart import MemoriesApart, SqlIntents
+from hindsight_ray.adapters.ledger.sql.apart import MemoriesApart, Opened, SqlIntents
 from hindsight_ray.adapters.ledger.sql.asking import SqlAsking
 from hindsight_ray.adapters.ledger.sql.audit import Chains, SqlAudit
 from hindsight_ray.adapters.ledger.sql.beside import SqlBeside
@@ -51,7 +51,7 @@ class SqlUnit:
         *,
         store_apart: bool = False,
     ) -> None:
-        opened: list[int] = []
+        opened: Opened = {}
         self.work = work
         self.known_rows = known_rows
         self.runs: ports.RunLog = SqlRuns(work, known_series)

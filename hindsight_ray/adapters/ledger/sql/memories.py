@@ -42,10 +42,12 @@ _NEXT_CHANGE = Ready(
     .returning(change_numbers.c.change),
     ("tenant", "change"),
 )
-_SCOPE_CHANGE = select(func.coalesce(func.max(table.c.change), 0)).where(
-    table.c.tenant == bindparam("tenant"), table.c.scope == bindparam("scope")
+_SCOPE_CHANGE = Ready(
+    select(func.coalesce(func.max(table.c.change), 0)).where(
+        table.c.tenant == bindparam("tenant"), table.c.scope == bindparam("scope")
+    )
 )
-_CHANGED = (
+_CHANGED = Ready(
     select(table.c.memory_id)
     .where(
         table.c.tenant == bindparam("tenant"),
@@ -193,12 +195,13 @@ def _next_change(connection: Connection, tenant: str) -> int:
 
 
 def _scope_change(connection: Connection, tenant: str, scope: str) -> int:
-    return connection.execute(_SCOPE_CHANGE, {"tenant": tenant, "scope": scope}).scalar_one()
+    change: int = _SCOPE_CHANGE.value(connection, {"tenant": tenant, "scope": scope})
+    return change
 
 
 def _changed_since(connection: Connection, tenant: str, scope: str, change: int) -> list[str]:
     asked = {"tenant": tenant, "scope": scope, "change": change}
-    return list(connection.execute(_CHANGED, asked).scalars())
+    return [name for (name,) in _CHANGED.rows(connection, asked)]
 
 
 def put_memory(
@@ -261,15 +264,19 @@ def _kept_vector(connection: Connection, memory: Memory, number: int | None) -> 
     return np.frombuffer(found, dtype=np.float32)
 
 
-def _columns(memory: Memory, record: str, terms: Mapping[str, int]) -> dict[str, Any]:
+def task_type_of(memory: Memory) -> str | None:
     scene = memory.scene if memory.type == "experience" else None
+    return None if scene is None else scene.task_type
+
+
+def _columns(memory: Memory, record: str, terms: Mapping[str, int]) -> dict[str, Any]:
     return {
         "revision": memory.revision,
         "scope": memory.scope,
         "status": memory.status,
         "type": memory.type,
         "layer": memory.layer,
-        "task_type": None if scene is None else scene.task_type,
+        "task_type": task_type_of(memory),
         "topic": memory.topic,
         "created_at": micros(memory.created_at),
         "expires_at": micros_or_none(memory.expires_at),
