@@ -191,7 +191,7 @@ class AuditLog(Protocol):
 class RecallLog(Protocol):
     """What was asked and offered."""
 
-    async def append(self, entry: RecallEntry) -> None: ...
+    async def append(self, entries: Sequence[RecallEntry]) -> None: ...
 
     async def newest(self, tenant: str, *, limit: int) -> Sequence[RecallEntry]: ...
 
@@ -199,7 +199,9 @@ class RecallLog(Protocol):
 class MemoryStats(Protocol):
     """Accesses, verification and utility, beside the memories."""
 
-    async def touch(self, tenant: str, ids: Sequence[str], at: datetime) -> None: ...
+    async def touch(self, accesses: Sequence[tuple[str, str, datetime]]) -> None:
+        """Count accesses, each a tenant, a memory's id and a time; the last of a memory is kept."""
+        ...
 
     async def verify(self, tenant: str, ids: Sequence[str], at: datetime) -> None: ...
 

@@ -18,6 +18,7 @@ from hindsight_ray.service.admit import Admitted
 from hindsight_ray.service.world import RecallQueue, World
 
 WAITING_MAX = 10_000
+TOGETHER_MAX = 256
 _TOP_SCORES = 3
 _log = logging.getLogger(__name__)
 
@@ -60,8 +61,8 @@ async def _write(world: World, queue: RecallQueue) -> None:
     """Write until nothing waits: searches that come meanwhile share the next transaction."""
     try:
         while queue.waiting:
-            entries = list(queue.waiting)
-            queue.waiting.clear()
+            together = min(len(queue.waiting), TOGETHER_MAX)
+            entries = [queue.waiting.popleft() for _ in range(together)]
             try:
                 await _write_all(world, entries)
             except HindsightError as error:
@@ -71,9 +72,10 @@ async def _write(world: World, queue: RecallQueue) -> None:
 
 
 async def _write_all(world: World, entries: Sequence[RecallEntry]) -> None:
+    """Two calls however many there are: searches go on meanwhile, and whoever writes waits."""
+    masked = [replace(entry, query=redacted(entry.query)[0]) for entry in entries]
+    # In one order, so that no two processes wait for each other's rows.
+    accesses = sorted((one.tenant, ref.id, one.at) for one in entries for ref in one.offered)
     async with world.ledger.writing() as unit:
-        for entry in entries:
-            await unit.recalls.append(replace(entry, query=redacted(entry.query)[0]))
-            if entry.offered:
-                ids = [ref.id for ref in entry.offered]
-                await unit.stats.touch(entry.tenant, ids, entry.at)
+        await unit.recalls.append(masked)
+        await unit.stats.touch(accesses)

@@ -84,7 +84,7 @@ async def test_the_audit_and_the_recalls_are_read_newest_first(ledger: Ledger) -
         for verb in ("one", "two", "three"):
             await unit.audit.append(audit_of(verb))
         await unit.audit.append(audit_of("foreign", tenant="other"))
-        await unit.recalls.append(recall)
+        await unit.recalls.append([recall])
         assert await unit.audit.newest(TENANT, limit=2) == [audit_of("three"), audit_of("two")]
         assert await unit.recalls.newest(TENANT, limit=2) == [recall]
         assert await unit.recalls.newest("other", limit=2) == []
@@ -97,8 +97,8 @@ async def test_statistics_of_what_was_never_touched_are_zeros(ledger: Ledger) ->
     a, b = name_of("a"), name_of("b")
     later = START + timedelta(days=1)
     async with ledger.writing() as unit:
-        await unit.stats.touch(TENANT, [a], START)
-        await unit.stats.touch(TENANT, [a], later)
+        await unit.stats.touch([(TENANT, a, START)])
+        await unit.stats.touch([(TENANT, a, later)])
         await unit.stats.verify(TENANT, [a], START)
         await unit.stats.set_utility(TENANT, a, -0.5)
         found = await unit.stats.of(TENANT, [a, b])

@@ -90,7 +90,7 @@ async def test_revisions_stay_readable_and_their_history_says_who_and_why(ledger
 async def test_a_forgotten_memory_is_on_no_route_and_never_comes_back(ledger: Ledger) -> None:
     async with ledger.writing() as unit:
         await put(unit, memory_of("a", topic="date_format"))
-        await unit.stats.touch(TENANT, [name_of("a")], START)
+        await unit.stats.touch([(TENANT, name_of("a"), START)])
     async with ledger.writing() as unit:
         await unit.memories.forget(TENANT, name_of("a"), by="b", why="w", at=START)
         with pytest.raises(NotFound):

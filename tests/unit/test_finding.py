@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hindsight_ray.adapters.models.hashed import HashedEmbedder
+from hindsight_ray.adapters.stores.embedded import EmbeddedStore
 from hindsight_ray.domain.answer import Found
 from hindsight_ray.domain.base import build
 from hindsight_ray.domain.caller import Caller
@@ -43,10 +44,12 @@ from hindsight_ray.service.get import get
 from hindsight_ray.service.history import history
 from hindsight_ray.service.keep import keep
 from hindsight_ray.service.promote import promote
+from hindsight_ray.service.recall import TOGETHER_MAX
 from hindsight_ray.service.search import search, search_many
 from hindsight_ray.service.share import share
 from hindsight_ray.service.update import update
 from hindsight_ray.service.write import write
+from tests.faulty import Faults, FaultyLedger, FaultyStore
 from tests.worlds import Staged, world
 
 LONG = 300 * 24 * 3600
@@ -341,6 +344,31 @@ async def test_after_the_answer_come_statistics_and_one_line_of_the_log(home: St
     assert "hunter2" not in entry.query
     assert [ref.id for ref in entry.offered] == list(kept.ids)
     assert statistics[kept.ids[0]].accesses == 3
+
+
+async def test_who_waits_for_the_writer_waits_for_few_calls_however_many_searches_are_noted(
+    tmp_path: Path,
+) -> None:
+    faults = Faults()
+    async with world(
+        tmp_path,
+        store=FaultyStore(EmbeddedStore(), faults),
+        wrap=lambda ledger: FaultyLedger(ledger, faults),
+    ) as home:
+        planner = await home.caller(agent="planner")
+        kept = await _wrote(home, planner, "Tea is green")
+        queue = home.world.recalls
+        queue.writing = True
+        await _found(home, planner, "tea")
+        queue.waiting.extend([queue.waiting[0]] * (2 * TOGETHER_MAX - 2))
+        queue.writing = False
+        faults.arm(0, after=False)
+        await _found(home, planner, "tea")
+        await home.jobs.finish()
+        assert faults.made == 1 + 2 * 3  # a search, and twice: the lines, the counts, the commit
+        async with home.world.ledger.reading() as unit:
+            statistics = await unit.stats.of("acme", list(kept.ids))
+        assert statistics[kept.ids[0]].accesses == 2 * TOGETHER_MAX
 
 
 async def test_one_unreviewed_author_has_one_hit_in_a_shared_scope(home: Staged) -> None:

@@ -75,29 +75,31 @@ class SqlRecalls:
     def __init__(self, work: Work) -> None:
         self._work = work
 
-    async def append(self, entry: RecallEntry) -> None:
-        await self._work.do(_append_recall, entry)
+    async def append(self, entries: Sequence[RecallEntry]) -> None:
+        await self._work.do(_append_recalls, entries)
 
     async def newest(self, tenant: str, *, limit: int) -> Sequence[RecallEntry]:
         return await self._work.do(_newest_recalls, tenant, limit)
 
 
-def _append_recall(connection: Connection, entry: RecallEntry) -> None:
-    connection.execute(
-        recalls.insert(),
-        {
-            "tenant": entry.tenant,
-            "at": micros(entry.at),
-            "principal": entry.principal,
-            "acting_user": entry.user,
-            "session": entry.session,
-            "run_id": entry.run_id,
-            "query": entry.query,
-            "top_scores": json.dumps(entry.top_scores),
-            "offered": json.dumps([(ref.id, ref.revision) for ref in entry.offered]),
-            "revision": entry.revision,
-        },
-    )
+def _append_recalls(connection: Connection, entries: Sequence[RecallEntry]) -> None:
+    if entries:
+        connection.execute(recalls.insert(), [_row(entry) for entry in entries])
+
+
+def _row(entry: RecallEntry) -> dict[str, str | int | None]:
+    return {
+        "tenant": entry.tenant,
+        "at": micros(entry.at),
+        "principal": entry.principal,
+        "acting_user": entry.user,
+        "session": entry.session,
+        "run_id": entry.run_id,
+        "query": entry.query,
+        "top_scores": json.dumps(entry.top_scores),
+        "offered": json.dumps([(ref.id, ref.revision) for ref in entry.offered]),
+        "revision": entry.revision,
+    }
 
 
 def _newest_recalls(connection: Connection, tenant: str, limit: int) -> list[RecallEntry]:

@@ -2,6 +2,7 @@
 
 import functools
 import sqlite3
+import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,7 @@ from hindsight_ray.errors import Busy, HindsightError, HomeInvalid, StorageFaile
 
 _APPLICATION = 0x68726D31  # "hrm1", in the header of a home's database file
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_ASKED_AGAIN_S = 0.002
 
 
 def engine_of(where: Path | Server, *, lock_wait_s: float) -> Engine:
@@ -68,10 +70,15 @@ def sqlite_engine(file: Path, *, lock_wait_s: float) -> Engine:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:  # pyright: ignore[reportUnusedFunction]
-        said = "BEGIN IMMEDIATE" if connection.info.get("write", False) else "BEGIN"
+        write, waits = connection.info.get("write", False), connection.info.get("waits", True)
+        said = "BEGIN IMMEDIATE" if write else "BEGIN"
         raw = cast(sqlite3.Connection, connection.connection.driver_connection)
-        try:
-            raw.execute(said).close()  # by hand: it is in every search and every write
+        try:  # by hand: it is in every search and every write
+            if write:
+                with _without_waiting(raw, lock_wait_s):
+                    _begin_locked(raw, said, lock_wait_s if waits else 0.0)
+            else:
+                raw.execute(said).close()
         except sqlite3.Error as error:
             raise as_any_other(connection, said, error) from error
 
@@ -95,25 +102,47 @@ def in_process(engine: Engine) -> bool:
     return engine.dialect.name == "sqlite"
 
 
-def begin(connection: Connection, *, write: bool) -> None:
+@contextmanager
+def _without_waiting(raw: sqlite3.Connection, usual_s: float) -> Generator[None]:
+    raw.execute("PRAGMA busy_timeout=0").close()
+    try:
+        yield
+    finally:
+        raw.execute(f"PRAGMA busy_timeout={int(usual_s * 1000)}").close()
+
+
+def _begin_locked(raw: sqlite3.Connection, said: str, wait_s: float) -> None:
+    """Get the one writer's lock, asking anew every 2 ms.
+
+    The driver's own wait asks ever more seldom, every 100 ms in the end, and hardly ever finds the
+    lock free where other processes write one transaction after the other.
+    """
+    until = time.monotonic() + wait_s
+    while True:
+        try:
+            raw.execute(said).close()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in _BUSY or time.monotonic() >= until:
+                raise
+            time.sleep(_ASKED_AGAIN_S)
+        else:
+            return
+
+
+def begin(connection: Connection, *, write: bool, waits: bool = True) -> None:
     """Start a transaction: a snapshot for reading, the one writer's lock for writing."""
-    connection.info["write"] = write
+    connection.info["write"], connection.info["waits"] = write, waits
     connection.begin()
 
 
 def begin_unless_locked(connection: Connection) -> bool:
     """Start the writer's transaction on a file if nobody has its lock, and say so; never waits."""
-    raw = cast(sqlite3.Connection, connection.connection.driver_connection)
-    (wait_ms,) = raw.execute("PRAGMA busy_timeout").fetchone()
-    raw.execute("PRAGMA busy_timeout=0").close()
     try:
-        begin(connection, write=True)
+        begin(connection, write=True, waits=False)
     except OperationalError as error:
         if _is_busy(error):
             return False
         raise
-    finally:
-        raw.execute(f"PRAGMA busy_timeout={wait_ms}").close()
     return True
 
 

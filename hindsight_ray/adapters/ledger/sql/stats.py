@@ -47,8 +47,8 @@ class SqlStats:
     def __init__(self, work: Work) -> None:
         self._work = work
 
-    async def touch(self, tenant: str, ids: Sequence[str], at: datetime) -> None:
-        await self._work.do(_touch, tenant, ids, at)
+    async def touch(self, accesses: Sequence[tuple[str, str, datetime]]) -> None:
+        await self._work.do(_touch, accesses)
 
     async def verify(self, tenant: str, ids: Sequence[str], at: datetime) -> None:
         await self._work.do(_verify, tenant, ids, at)
@@ -72,10 +72,13 @@ def _fresh(tenant: str, memory_id: str) -> dict[str, str | int | float | None]:
     }
 
 
-def _touch(connection: Connection, tenant: str, ids: Sequence[str], at: datetime) -> None:
-    if ids:
-        stamp = {"accesses": 1, "last_accessed": micros(at)}
-        connection.execute(_TOUCH, [_fresh(tenant, name) | stamp for name in ids])
+def _touch(connection: Connection, accesses: Sequence[tuple[str, str, datetime]]) -> None:
+    if accesses:
+        rows = [
+            _fresh(tenant, name) | {"accesses": 1, "last_accessed": micros(at)}
+            for tenant, name, at in accesses
+        ]
+        connection.execute(_TOUCH, rows)
 
 
 def _verify(connection: Connection, tenant: str, ids: Sequence[str], at: datetime) -> None:
