@@ -60,8 +60,10 @@ class WrappedStore:
     async def delete(self, gone: Sequence[Placed]) -> None:
         await self.inner.delete(gone)
 
-    async def held(self, place: str) -> Sequence[MemoryRef]:
-        return await self.inner.held(place)
+    async def held(
+        self, place: str, *, after: MemoryRef | None = None, limit: int | None = None
+    ) -> Sequence[MemoryRef]:
+        return await self.inner.held(place, after=after, limit=limit)
 
     async def leave(self, place: str) -> None:
         await self.inner.leave(place)

@@ -56,8 +56,14 @@ class MemoryStore(Protocol):
         """Take these objects away; what is not there is no matter."""
         ...
 
-    async def held(self, place: str) -> Sequence[MemoryRef]:
-        """Every object of a place, for sweeping what nobody counts."""
+    async def held(
+        self, place: str, *, after: MemoryRef | None = None, limit: int | None = None
+    ) -> Sequence[MemoryRef]:
+        """Every object of a place, for sweeping what nobody counts.
+
+        At most `limit` of them, those that follow `after` in the store's own order, which may be
+        gone by now; there are no more once none comes.
+        """
         ...
 
     async def leave(self, place: str) -> None:

@@ -85,7 +85,7 @@ async def replay_all(world: World, *, idle: timedelta = LATE) -> None:
 
 
 async def sweep(world: World, tenant: str) -> int:
-    """Delete the objects of a tenant that nobody counts; return how many there were.
+    """Delete the objects of a tenant that nobody counts, a page at a time; return how many.
 
     A writer that was stopped between its commit and the store leaves such an object when it goes
     on after the memory has changed again.
@@ -94,22 +94,22 @@ async def sweep(world: World, tenant: str) -> int:
         place = await unit.intents.place(tenant)
     if place is None:
         return 0
-    held = await world.store.held(place)
-    orphans: list[MemoryRef] = []
-    for start in range(0, len(held), BATCH):
-        part = held[start : start + BATCH]
+    swept, last = 0, None
+    while part := await world.store.held(place, after=last, limit=BATCH):
+        last = part[-1]
         async with world.ledger.reading() as unit:
             current = await unit.memories.current(tenant, [ref.id for ref in part])
         known = {(name, memory.revision) for name, memory in current.items()}
         # What is newer than this reading's revision is somebody's who is just writing it.
-        orphans += [
+        orphans = [
             ref
             for ref in part
             if (ref.id, ref.revision) not in known
             and (ref.id not in current or ref.revision < current[ref.id].revision)
         ]
-    await world.store.delete([Placed(place, ref) for ref in orphans])
-    return len(orphans)
+        await world.store.delete([Placed(place, ref) for ref in orphans])
+        swept += len(orphans)
+    return swept
 
 
 async def _check_room(world: World, unit: Unit) -> None:

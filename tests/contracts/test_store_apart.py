@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -20,6 +21,8 @@ from hindsight_ray.adapters.stores.weaviate.hot import HotPlaces
 from hindsight_ray.adapters.stores.weaviate.store import WeaviateStore
 from hindsight_ray.domain.answer import Found
 from hindsight_ray.domain.commands import Forget, Search, Update, Write
+from hindsight_ray.domain.event import MemoryRef
+from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.rows import EmbeddingSpace, Near, RowFilter
 from hindsight_ray.domain.settings import Settings
@@ -29,7 +32,7 @@ from hindsight_ray.errors import (
     Unavailable,
     Unfinished,
 )
-from hindsight_ray.ports import MemoryStore, Unit, Vector
+from hindsight_ray.ports import MemoryStore, Placed, Unit, Vector
 from hindsight_ray.service import foreseen, settle
 from tests import stores, worlds
 from tests.servers.process import free_ports
@@ -203,7 +206,15 @@ async def test_objects_that_nobody_counts_are_swept(staged: Staged, store: Weavi
     await store.put([opened.put])  # whoever wrote it first goes on only now
     assert await counts(staged) == (0, 2)
     assert await texts(staged, token, "The database is in Dublin") == ["It is in Oslo"]
-    assert await settle.sweep(staged.world, TENANT) == 1
+    place, more = opened.placed.place, settle.BATCH + 10  # than one page
+    foreign = [MemoryRef(id=MemoryUuid(str(uuid4())), revision=1) for _ in range(more)]
+    await store.put([replace(opened.put, placed=Placed(place, ref)) for ref in foreign])
+    first = await store.held(place, limit=100)
+    rest = await store.held(place, after=first[-1])
+    assert len(first) == 100
+    assert len(rest) == more + 2 - 100
+    assert {*first, *rest} == {*await store.held(place)}
+    assert await settle.sweep(staged.world, TENANT) == more + 1
     assert await counts(staged) == (0, 1)
     assert await settle.sweep(staged.world, TENANT) == 0
 

@@ -291,8 +291,8 @@ class ParkedStore:
     async def check(self, *, surely: bool = False) -> None:
         await self._schedule.through(self._inner.check(surely=surely))
 
-    async def held(self, place: str) -> Any:
-        return await self._schedule.through(self._inner.held(place))
+    async def held(self, place: str, **page: Any) -> Any:
+        return await self._schedule.through(self._inner.held(place, **page))
 
 
 class ParkedErasing:

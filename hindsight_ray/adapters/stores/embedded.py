@@ -76,7 +76,13 @@ class EmbeddedStore:
     async def delete(self, gone: Sequence[Placed]) -> None:
         """Likewise."""
 
-    async def held(self, place: str) -> Sequence[MemoryRef]:  # noqa: ARG002 - it has no places
+    async def held(
+        self,
+        place: str,  # noqa: ARG002 - it has no places
+        *,
+        after: MemoryRef | None = None,  # noqa: ARG002
+        limit: int | None = None,  # noqa: ARG002
+    ) -> Sequence[MemoryRef]:
         return ()
 
     async def leave(self, place: str) -> None:

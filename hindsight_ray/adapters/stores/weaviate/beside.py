@@ -6,7 +6,8 @@ from typing import Any
 from weaviate.collections import CollectionAsync
 
 from hindsight_ray.adapters.stores.weaviate import schema
-from hindsight_ray.adapters.stores.weaviate.store import WeaviateStore, ref_of
+from hindsight_ray.adapters.stores.weaviate.paging import ref_of
+from hindsight_ray.adapters.stores.weaviate.store import WeaviateStore
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.ports import Vector
 

@@ -8,7 +8,7 @@ compared beside. Vectors are the same on both sides, and so are similarities on 
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
@@ -22,12 +22,11 @@ from weaviate.exceptions import (
     WeaviateInsertManyAllFailedError,
 )
 
-from hindsight_ray.adapters.stores.weaviate import connection, schema
+from hindsight_ray.adapters.stores.weaviate import connection, paging, schema
 from hindsight_ray.adapters.stores.weaviate.collection import ensure_collection
 from hindsight_ray.adapters.stores.weaviate.connection import Reached, Server, bounded
 from hindsight_ray.adapters.stores.weaviate.hot import HotPlaces
 from hindsight_ray.domain.event import MemoryRef
-from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.rows import EmbeddingSpace, Near, RowFilter
 from hindsight_ray.errors import InvalidVector, SpaceMismatch, StoreRefused, Unavailable
 from hindsight_ray.ports import Placed, StoredObject, Unit, Vector
@@ -161,14 +160,13 @@ class WeaviateStore:
                     place, lambda there, w=where: there.data.delete_many(where=w)
                 )
 
-    async def held(self, place: str) -> Sequence[MemoryRef]:
-        async def all_refs(there: _There) -> list[MemoryRef]:
-            names = [schema.MEMORY, schema.REVISION]
-            return [
-                ref_of(found.properties) async for found in there.iterator(return_properties=names)
-            ]
+    async def held(
+        self, place: str, *, after: MemoryRef | None = None, limit: int | None = None
+    ) -> Sequence[MemoryRef]:
+        async def refs(there: _There) -> list[MemoryRef]:
+            return await paging.refs(there, after, limit)
 
-        return await self._with_place(place, all_refs) or ()
+        return await self._with_place(place, refs) or ()
 
     async def leave(self, place: str) -> None:
         async with self._asked() as objects:
@@ -388,9 +386,3 @@ async def _woken(ask: Callable[[], Awaitable[T]]) -> T | None:
 def _is_refusal(why: str) -> bool:
     """Whether it is the object that is at fault, so that trying again is no use."""
     return any(word in why for word in _REFUSALS)
-
-
-def ref_of(properties: Mapping[str, Any]) -> MemoryRef:
-    return MemoryRef(
-        id=MemoryUuid(str(properties[schema.MEMORY])), revision=int(properties[schema.REVISION])
-    )
