@@ -124,6 +124,11 @@ REQUIREMENTS: dict[str, Requirement] = {
     "G7.outcomes": _R("who asserted an outcome comes from the ticket", "G7"),
     # G8 one embedding space, G9 bounded
     "G8.pinned": _R("another model or dimension is refused before anything is written", "G8"),
+    "G1.labelled_runs": _R(
+        "a run bears the labels of what was shown in it: who is denied one reads neither it nor"
+        " what was learned from it, and who reads it carries them on",
+        "G1",
+    ),
     "G9.texts": _R("texts, names, times and vectors are checked where they enter", "G9"),
     "G9.unread": _R(
         "who may not read a scope leaves so many memories there, whatever others wrote", "G9"

@@ -181,7 +181,8 @@ def _draft(
     prompt: str = "",
 ) -> Draft:
     run = job.run
-    # A model has read all events and what all agents were offered: what it says of one agent may
+    # Labels are those of the run, whose goal every draft says. Of scopes and trust it is finer:
+    # a model has read all events and what all agents were offered: what it says of one agent may
     # stem from any of that.
     offered = list(job.offered.values()) if prompt else _offered_to(job, events)
     untrusted = not run.trusted or any(one.untrusted for one in offered)
@@ -200,7 +201,7 @@ def _draft(
             sharing=sharing,
             participants=[] if run.imported else [p.agent for p in run.participants if p.agent],
         ),
-        labels=tuple(Label(one) for one in union(one.labels for one in offered)),
+        labels=tuple(Label(one) for one in union(one.labels for one in job.offered.values())),
         content=shortened(redacted(content)[0], CONTENT_CHARACTERS_MAX),  # masks may be longer
         type="episode" if scene is None else "experience",
         layer="episodic" if scene is None else "semantic",

@@ -4,7 +4,7 @@ What is written through one unit is committed together or not at all, and what i
 unit is one snapshot.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -87,6 +87,10 @@ class RunLog(Protocol):
     async def offered(self, tenant: str, run_id: str, agent: str) -> Offered: ...
 
     async def set_offered(self, tenant: str, run_id: str, agent: str, offered: Offered) -> None: ...
+
+    async def labels_shown(self, tenant: str, run_ids: Sequence[str]) -> Mapping[str, Set[str]]:
+        """By run: the labels of all that was offered in it to anybody, if there are any."""
+        ...
 
     async def annotate(self, tenant: str, annotation: Annotation) -> None: ...
 

@@ -19,6 +19,7 @@ from hindsight_ray.service import feedback, offered
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.credit import relabelled
 from hindsight_ray.service.noted import note_done
+from hindsight_ray.service.seen import readable_runs
 from hindsight_ray.service.texts import readable_texts, shown
 from hindsight_ray.service.trajectory import reviewable, trajectory_of
 from hindsight_ray.service.world import World
@@ -96,14 +97,14 @@ async def _comparable(unit: Unit, admitted: Admitted, run: Trajectory) -> list[R
         page = await unit.runs.newest(
             own.tenant, limit=_PAGE, before=before, task_type=own.task_type
         )
-        found += [
+        alike = [
             one
             for one in page
             if one.goal_digest == own.goal_digest
             and one.run_id != own.run_id
-            and admitted.may_read(one.audience)
             and admitted.access.may("review", one.scope)
         ]
+        found += await readable_runs(unit, admitted, alike)
         if len(page) < _PAGE or len(found) >= RUNS_MAX:
             break
         before = page[-1].run_id

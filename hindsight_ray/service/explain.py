@@ -15,7 +15,7 @@ from hindsight_ray.domain.run import Run
 from hindsight_ray.ports import Unit
 from hindsight_ray.service import offered
 from hindsight_ray.service.admit import Admitted, admit
-from hindsight_ray.service.seen import shows, visible
+from hindsight_ray.service.seen import reads_run, shows, visible
 from hindsight_ray.service.trajectory import trajectory_of
 from hindsight_ray.service.world import World
 
@@ -23,7 +23,7 @@ from hindsight_ray.service.world import World
 async def explain(world: World, caller: Caller, command: Explain) -> Explanation:
     """What the memory rests on, as far as the caller may see it. Raises `NotFound` as `get` does.
 
-    Of a run whose whole audience the caller may not read, nothing is told, not even its id; nor of
+    Of a run that the caller may not be shown, nothing is told, not even its id; nor of
     a source that they may not read.
     """
     async with world.ledger.reading() as unit:
@@ -58,7 +58,7 @@ async def _evidence(
         if memory.source.run is None:
             continue
         run = await unit.runs.get(memory.tenant, memory.source.run)
-        if run is not None and admitted.may_read(run.audience):
+        if run is not None and await reads_run(unit, admitted, run):
             cited = set(memory.source.events)
             every = await unit.runs.events(run.tenant, run.run_id) if cited else ()
             return run, tuple(event for event in every if event.event_id in cited)

@@ -74,13 +74,15 @@ async def showing(
 async def showing_memories(
     unit: Unit, admitted: Admitted, memories: Iterable[Memory], runs: Iterable[Run] = ()
 ) -> Growth | None:
-    """The same of these memories, and of these runs: what happened in them is their audience's."""
+    """The same of these memories, and of these runs: what happened in them is their audience's,
+    and bears the labels of what was shown there."""
     shown, runs = _shown(tuple(memories)), tuple(runs)
+    within = await unit.runs.labels_shown(admitted.caller.tenant, [run.run_id for run in runs])
     return await showing(
         unit,
         admitted,
         shown.audience.union(*(run.audience for run in runs)),
-        shown.labels,
+        shown.labels.union(*within.values()),
         refs=shown.refs,
         untrusted=shown.untrusted or not all(run.trusted for run in runs),
     )

@@ -21,6 +21,7 @@ from hindsight_ray.service import offered as offering
 from hindsight_ray.service.admit import Admitted, absent, admit
 from hindsight_ray.service.offered import Growth
 from hindsight_ray.service.review import carried_out, prepared_job
+from hindsight_ray.service.seen import reads_run
 from hindsight_ray.service.world import World
 
 _ASKED: Trigger = "asked for"
@@ -66,14 +67,14 @@ async def _waiting(
     tenant = admitted.caller.tenant
     if command.run_id is not None:
         run = await unit.runs.get(tenant, command.run_id)
-        if run is None or not _may(admitted, run.scope, run.audience):
+        if run is None or not await _may(unit, admitted, run):
             raise absent("run", command.run_id)
     found = await unit.asking.failed(tenant, run_id=command.run_id, limit=_LOOKED_AT_MAX)
     shown: list[FailedReview] = []
     growths: list[Growth | None] = []
     for one in found:
         run = await unit.runs.get(tenant, one.run_id)
-        if run is not None and _may(admitted, run.scope, run.audience):
+        if run is not None and await _may(unit, admitted, run):
             readers = await _readers(unit, run)
             knows = admitted.may_read(*readers)
             shown.append(one if knows else _bare(one))
@@ -104,9 +105,9 @@ def _bare(failed: FailedReview) -> FailedReview:
     return failed.model_copy(update={"why": "", "answer": ""})
 
 
-def _may(admitted: Admitted, scope: str, audience: tuple[str, ...]) -> bool:
-    """`review` on the scope, and `read` on the audience, since a failure tells of the run."""
-    return admitted.access.may("review", scope) and admitted.may_read(audience)
+async def _may(unit: Unit, admitted: Admitted, run: Run) -> bool:
+    """`review` on the scope, and to be shown the run, since a failure tells of it."""
+    return admitted.access.may("review", run.scope) and await reads_run(unit, admitted, run)
 
 
 async def _again(world: World, caller: Caller, before: FailedReview) -> FailedReview | None:
@@ -114,7 +115,7 @@ async def _again(world: World, caller: Caller, before: FailedReview) -> FailedRe
     async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller)
         run = await unit.runs.get(caller.tenant, before.run_id)
-        if run is None or not _may(admitted, run.scope, run.audience):
+        if run is None or not await _may(unit, admitted, run):
             raise AccessDenied("the run may no longer be reviewed", object=before.run_id)
         job = await prepared_job(world, unit, run, asked=before.kind == "full")
         readers = await _readers(unit, run)

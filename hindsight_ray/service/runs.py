@@ -2,6 +2,7 @@
 
 Taking part needs `write` on the run's scope. Reading needs `read` on its whole audience: the scope,
 every user that a participant acts for, and what whoever began it had been shown in its open runs.
+Who is denied a label reads no run in which something that bears it was shown to anybody.
 """
 
 from collections.abc import Sequence
@@ -16,10 +17,11 @@ from hindsight_ray.domain.scope import ScopeName, checked_audience, user_scope
 from hindsight_ray.errors import InvalidInput
 from hindsight_ray.ports import Unit
 from hindsight_ray.service import offered, once, review_due
-from hindsight_ray.service.admit import Admitted, absent, admit
+from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.joined import closed, joined, participant, takes_part, writable
 from hindsight_ray.service.noted import note_done
-from hindsight_ray.service.trajectory import dangling_causes, trajectory_of
+from hindsight_ray.service.seen import readable_runs, reads_run
+from hindsight_ray.service.trajectory import dangling_causes, readable_run, trajectory_of
 from hindsight_ray.service.world import World
 
 _PAGE = 50
@@ -70,7 +72,7 @@ async def join(world: World, caller: Caller, command: JoinRun) -> Run:
                 unit, admitted, verb="JoinRun", action="write", scope=run.scope, name=run.run_id
             )
         await _enter(unit, admitted, run, await offered.inherited(unit, admitted, None))
-        if not admitted.may_read(run.audience):
+        if not await reads_run(unit, admitted, run):
             return _bare(run, caller)
         growth = await offered.showing_memories(unit, admitted, (), [run])
         await offered.grow_within(unit, admitted, [growth])
@@ -102,7 +104,7 @@ async def close(world: World, caller: Caller, command: CloseRun) -> RunClosure:
                 unit, admitted, verb="CloseRun", action="write", scope=run.scope, name=run.run_id
             )
         events = await unit.runs.events(run.tenant, run.run_id)
-        own = None if admitted.may_read(run.audience) else caller.recorded_as
+        own = None if await reads_run(unit, admitted, run) else caller.recorded_as
         gaps = await unit.runs.gaps(run.tenant, run.run_id, agent=own)
     told = [event for event in events if own in (None, event.agent)]
     if ended_now:
@@ -119,9 +121,7 @@ async def read(world: World, caller: Caller, command: ReadRun) -> Trajectory:
     """The run with its events in order, its outcomes and what is missing from it."""
     async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller)
-        run = await unit.runs.get(caller.tenant, command.run_id)
-        if run is None or not admitted.may_read(run.audience):
-            raise absent("run", command.run_id)
+        run = await readable_run(unit, admitted, command.run_id)
         trajectory = await trajectory_of(unit, run)
         growth = await offered.showing_memories(unit, admitted, (), [run])
     await offered.grow(world, admitted, [growth])
@@ -129,7 +129,7 @@ async def read(world: World, caller: Caller, command: ReadRun) -> Trajectory:
 
 
 async def listed(world: World, caller: Caller, command: ListRuns) -> tuple[RunSummary, ...]:
-    """The newest runs of which the caller may read the whole audience.
+    """The newest runs that the caller may be shown.
 
     Raises `NotFound` for a `before` that the caller may not read: its place in time is its own.
     """
@@ -138,14 +138,12 @@ async def listed(world: World, caller: Caller, command: ListRuns) -> tuple[RunSu
     async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller)
         if command.before is not None:
-            last = await unit.runs.get(caller.tenant, command.before)
-            if last is None or not admitted.may_read(last.audience):
-                raise absent("run", command.before)
+            await readable_run(unit, admitted, command.before)
         while len(found) < command.limit:
             page = await unit.runs.newest(
                 caller.tenant, limit=_PAGE, before=before, task_type=command.task_type
             )
-            readable = [run for run in page if admitted.may_read(run.audience)]
+            readable = await readable_runs(unit, admitted, page)
             room = command.limit - len(found)
             found.extend([await _summary(unit, run) for run in readable[:room]])
             if len(page) < _PAGE:

@@ -3,6 +3,8 @@
 Pending, quarantined and archived ones are shown to those who hold `review` on their scope; for
 everyone else they are as absent as what does not exist. So is text from outside that nobody has
 accepted, for whoever reads its scope by grant: it was the owner's when the scope was shared.
+
+Of runs: the whole audience, and no denied label among those of what was shown in them.
 """
 
 from collections.abc import Sequence
@@ -11,6 +13,7 @@ from hindsight_ray.core.audience import doubted, shows_doubted
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.memory import Memory, Status
+from hindsight_ray.domain.run import Run
 from hindsight_ray.ports import Unit
 from hindsight_ray.service.admit import Admitted, absent
 
@@ -31,6 +34,26 @@ def status_shown(admitted: Admitted, memory: Memory) -> bool:
     if doubted(memory) and not shows_doubted(admitted.access, memory.scope):
         return False
     return memory.status in ANSWERED or admitted.access.may("review", memory.scope)
+
+
+async def readable_runs(unit: Unit, admitted: Admitted, runs: Sequence[Run]) -> list[Run]:
+    """Those of these runs that the caller may be shown: the whole audience, and no denied label.
+
+    A run bears the labels of all that was shown in it to whoever takes part: its events, and the
+    goals of runs begun later, may say that again.
+    """
+    found = [run for run in runs if admitted.may_read(run.audience)]
+    denied = admitted.access.denied_labels
+    if not found or not denied:
+        return found
+    ids = [run.run_id for run in found]
+    bears = await unit.runs.labels_shown(admitted.caller.tenant, ids)
+    return [run for run in found if denied.isdisjoint(bears.get(run.run_id, ()))]
+
+
+async def reads_run(unit: Unit, admitted: Admitted, run: Run) -> bool:
+    """Whether the caller may be shown this run."""
+    return bool(await readable_runs(unit, admitted, [run]))
 
 
 async def visible(unit: Unit, admitted: Admitted, memory_id: str) -> Memory:

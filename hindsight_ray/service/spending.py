@@ -4,6 +4,7 @@ from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.chat import Spent
 from hindsight_ray.domain.commands import ReadSpending
 from hindsight_ray.service.admit import absent, admit
+from hindsight_ray.service.seen import reads_run
 from hindsight_ray.service.world import World
 
 
@@ -19,7 +20,7 @@ async def spending(world: World, caller: Caller, command: ReadSpending) -> Spent
         if (
             run is None
             or not admitted.access.may("review", run.scope)
-            or not admitted.may_read(run.audience)
+            or not await reads_run(unit, admitted, run)
         ):
             raise absent("run", command.run_id)
         return await unit.asking.spent(caller.tenant, run_id=command.run_id, since=command.since)

@@ -8,6 +8,7 @@ from hindsight_ray.domain.run import Outcome, Run, Trajectory
 from hindsight_ray.domain.scope import ScopeName, agent_scope, user_scope
 from hindsight_ray.ports import Unit
 from hindsight_ray.service.admit import Admitted, absent
+from hindsight_ray.service.seen import reads_run
 
 
 async def reviewable(unit: Unit, admitted: Admitted, run_id: str) -> Trajectory:
@@ -15,11 +16,17 @@ async def reviewable(unit: Unit, admitted: Admitted, run_id: str) -> Trajectory:
 
     Without either it is absent.
     """
-    run = await unit.runs.get(admitted.caller.tenant, run_id)
-    if run is None or not admitted.may_read(run.audience):
-        raise absent("run", run_id)
+    run = await readable_run(unit, admitted, run_id)
     admitted.require("review", run.scope)
     return await trajectory_of(unit, run)
+
+
+async def readable_run(unit: Unit, admitted: Admitted, run_id: str) -> Run:
+    """The run if the caller may be shown it, else the `NotFound` of absence."""
+    run = await unit.runs.get(admitted.caller.tenant, run_id)
+    if run is None or not await reads_run(unit, admitted, run):
+        raise absent("run", run_id)
+    return run
 
 
 async def trajectory_of(unit: Unit, run: Run) -> Trajectory:

@@ -156,7 +156,10 @@ class Asked:
         self.model.show(self.who, self._runs, self._then.values(), ever=ever)
         if isinstance(self.command, c.Explain) and answer.run_id is not None:
             run = self.model.runs[answer.run_id]
-            self.model.show_text(self.who, self._runs, run.audience, untrusted=not run.trusted)
+            labels = self.model.labels_of_run(answer.run_id)
+            assert self.model.reads(self.who, run.audience, labels), self.about
+            outside = not run.trusted
+            self.model.show_text(self.who, self._runs, run.audience, labels, untrusted=outside)
 
     @property
     def about(self) -> str:
@@ -185,10 +188,7 @@ class Asked:
 
     def _search(self, command: c.Search, write: bool) -> Plan:
         model = self.model
-        if command.run_id is not None and not (
-            command.run_id in model.open_runs(self.who)
-            or model.takes_part(self.who, command.run_id)
-        ):
+        if command.run_id is not None and not model.names_run(self.who, command.run_id):
             return _no("NotFound")
         named = [] if command.run_id is None else [str(command.run_id)]
         self._runs = list(dict.fromkeys([*named, *model.open_runs(self.who)]))
@@ -215,9 +215,7 @@ class Asked:
         scope = command.scope or who.acting or who.principal
         if not model.may(who, "write", scope):
             return _no("AccessDenied")
-        if command.run_id is not None and not (
-            command.run_id in model.open_runs(who) or model.takes_part(who, command.run_id)
-        ):
+        if command.run_id is not None and not model.names_run(who, command.run_id):
             return _no("NotFound")
         taken = model.inherited(who)
         if command.run_id is not None:
@@ -617,7 +615,8 @@ class Asked:
         audience = run.audience.union([who.acting] if who.acting else [])
         if audience != run.audience and not model.may(who, "read", run.scope):
             return _no("AccessDenied")
-        reads = model.reads(who, audience, ())
+        labels = model.labels_of_run(command.run_id) | model.inherited(who).labels
+        reads = model.reads(who, audience, labels)
 
         def effect() -> None:
             shown = model.inherited(who)
@@ -628,7 +627,7 @@ class Asked:
             run.members.add((who.agent, who.user))
             run.entered.add((who.name, who.sitting))
             if reads:
-                model.show_text(who, model.open_runs(who), audience)
+                model.show_text(who, model.open_runs(who), audience, labels)
 
         return ("ok", reads), effect
 
@@ -653,9 +652,10 @@ class Asked:
     def _readrun(self, command: c.ReadRun, write: bool) -> Plan:
         run = self.model.runs.get(command.run_id)
         known = run is not None and run.tenant == self.who.tenant
-        if not known or run is None or not self.model.reads(self.who, run.audience, ()):
+        labels = self.model.labels_of_run(command.run_id)
+        if not known or run is None or not self.model.reads(self.who, run.audience, labels):
             return _no("NotFound")
-        self._runs, self._readers = self.model.open_runs(self.who), (set(run.audience), set())
+        self._runs, self._readers = self.model.open_runs(self.who), (set(run.audience), labels)
         self._outside = not run.trusted
         return ("ok", None), None
 
@@ -697,7 +697,7 @@ class Asked:
             tenant=run.tenant,
             scope=run.scope,
             audience=frozenset({run.scope, *from_others}),
-            labels=frozenset[str]().union(*(one.labels for one in shown)),
+            labels=frozenset(model.labels_of_run(name)),
             content=f"episode of {name} {once}",
             status="quarantined" if untrusted else "active",
             trusted=not untrusted,

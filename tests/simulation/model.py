@@ -280,6 +280,16 @@ class Model:
     def takes_part(self, who: Who, name: str) -> bool:
         return self.writes_run(who, name) and (who.agent, who.user) in self.runs[name].members
 
+    def names_run(self, who: Who, name: str) -> bool:
+        """Whether a search may be of this run; a narrowed ticket has no more than it says."""
+        narrowed = who.scopes is not None or who.actions is not None
+        return (not narrowed and name in self.open_runs(who)) or self.takes_part(who, name)
+
+    def labels_of_run(self, name: str) -> set[str]:
+        """Of all that was shown in it to anybody."""
+        shown = [one for (run, _), one in self.offered.items() if run == name]
+        return set[str]().union(*(one.labels for one in shown))
+
     def inherited(self, who: Who) -> Offered:
         found = Offered()
         for run in self.open_runs(who):

@@ -1,7 +1,7 @@
 """Runs, who takes part in them, their events, and what an agent was offered in one."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import lru_cache
 from hashlib import sha256
 
@@ -138,6 +138,9 @@ class SqlRuns:
 
     async def set_offered(self, tenant: str, run_id: str, agent: str, offered: Offered) -> None:
         await self._work.brief(_set_offered, tenant, run_id, agent, offered)
+
+    async def labels_shown(self, tenant: str, run_ids: Sequence[str]) -> Mapping[str, Set[str]]:
+        return await self._work.brief(_labels_shown, tenant, run_ids)
 
     async def annotate(self, tenant: str, annotation: Annotation) -> None:
         await self._work.do(_annotate, tenant, annotation)
@@ -325,6 +328,26 @@ def _offered(connection: Connection, tenant: str, run_id: str, agent: str) -> Of
             MemoryRef(id=MemoryUuid(name), revision=revision) for name, revision in fields["refs"]
         ),
     )
+
+
+_SHOWN = Ready(
+    select(offered.c.run_id, offered.c.record).where(
+        offered.c.tenant == bindparam("tenant"),
+        offered.c.run_id.in_(dialect.members(bindparam("ids"))),
+    )
+)
+
+
+def _labels_shown(
+    connection: Connection, tenant: str, run_ids: Sequence[str]
+) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    asked = {"tenant": tenant, "ids": json.dumps(list(run_ids))}
+    for run_id, record in _SHOWN.rows(connection, asked) if run_ids else ():
+        labels = json.loads(record)["labels"]
+        if labels:
+            found.setdefault(run_id, set()).update(labels)
+    return found
 
 
 def _set_offered(
