@@ -35,7 +35,7 @@ async def ensure_collection(client: WeaviateAsyncClient, space: EmbeddingSpace) 
             pinned_dimension=dimension,
         )
     tenancy = config.multi_tenancy_config
-    if layout > schema.LAYOUT or not (tenancy.enabled and tenancy.auto_tenant_activation):
+    if layout != schema.LAYOUT or not (tenancy.enabled and tenancy.auto_tenant_activation):
         raise HomeInvalid(
             f"`{name}` in the memory store has a layout that this release does not know",
             collection=name,
