@@ -60,11 +60,22 @@ _There = CollectionAsync[Any, Any]
 
 
 class _Wide:
-    """Trigrams hashed into as many numbers as the built-in model has."""
+    """Trigrams hashed into as many numbers as the built-in model has.
+
+    What it was asked once it knows: the peers are given their vectors, and so is what is measured.
+    """
 
     space = EmbeddingSpace("hashed-trigrams-384", _DIMENSION, 0.95, 0.85)
 
+    def __init__(self) -> None:
+        self._known: dict[str, Vector] = {}
+
     async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vector:  # noqa: ARG002 - both alike
+        new = [text for text in texts if text not in self._known]
+        self._known.update(zip(new, self._hashed(new), strict=True))
+        return np.stack([self._known[text] for text in texts])
+
+    def _hashed(self, texts: Sequence[str]) -> Vector:
         vectors = np.zeros((len(texts), _DIMENSION), dtype=np.float32)
         for row, text in enumerate(texts):
             padded = f"  {text.casefold()} "
