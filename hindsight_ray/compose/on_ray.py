@@ -3,6 +3,7 @@
 Imported by `compose` when a deployment is asked for, since Ray takes a second to import.
 """
 
+import gc
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -271,10 +272,12 @@ def _assembled(
     watch = DoorWatch(RayMeters(name), name)
     watch.keep_telling()
     crew = Crew(settings.brokers, settings.recorder_hosts, settings.reviewers)
-    return assembled(
+    opened = assembled(
         ledger, store, embedder, tickets, settings, chat=chat, erasing=erasing, watch=watch,
         reviews=RemoteReviews(crew, deployment.crew_now),
     )  # fmt: skip
+    gc.freeze()  # modules stay: looking through them for garbage took a quarter of a host's time
+    return opened
 
 
 async def _own_embedder(settings: Settings) -> Embedder:
