@@ -19,7 +19,6 @@ from hindsight_ray.ports.ledger import (
     MemoryStats,
     PolicyLog,
     RecallLog,
-    ReviewLog,
     RunLog,
     Unit,
 )
@@ -40,6 +39,7 @@ from hindsight_ray.ports.replaying import (
     Evaluations,
     TaskRunner,
 )
+from hindsight_ray.ports.reviewing import ReviewLog
 from hindsight_ray.ports.stored import Intent, Placed, StoredObject, Vector
 from hindsight_ray.ports.upkeep import SpacesApart, Text, UpkeepLog, VectorsBeside
 

@@ -14,7 +14,6 @@ from hindsight_ray.domain.access import Membership, PlacedPolicy, Policy, Policy
 from hindsight_ray.domain.audit import Chained, Seal
 from hindsight_ray.domain.event import Event, MemoryRef, SequenceGap
 from hindsight_ray.domain.memory import Memory, MemoryStatistics, RevisionNote
-from hindsight_ray.domain.review import Review
 from hindsight_ray.domain.rows import (
     AudienceKey,
     AuditEntry,
@@ -31,6 +30,7 @@ from hindsight_ray.ports.asking import AskingLog
 from hindsight_ray.ports.credits import CreditLog, OutcomeLog
 from hindsight_ray.ports.layers import LayerLog
 from hindsight_ray.ports.privacy import PrivacyLog
+from hindsight_ray.ports.reviewing import ReviewLog
 from hindsight_ray.ports.stored import Intent, Vector
 from hindsight_ray.ports.upkeep import SpacesApart, UpkeepLog, VectorsBeside
 
@@ -95,16 +95,6 @@ class RunLog(Protocol):
     async def annotate(self, tenant: str, annotation: Annotation) -> None: ...
 
     async def annotations(self, tenant: str, run_id: str) -> Sequence[Annotation]: ...
-
-
-class ReviewLog(Protocol):
-    """Reviews as they were filled in, one per run, kind and digest of the trajectory."""
-
-    async def get(self, tenant: str, run_id: str, digest: str) -> Review | None: ...
-
-    async def put(self, tenant: str, digest: str, review: Review, at: datetime) -> None: ...
-
-    async def of_run(self, tenant: str, run_id: str) -> Sequence[Review]: ...
 
 
 class CommandLog(Protocol):
