@@ -17,6 +17,8 @@ def hook(event, arguments, wanted=os.environ["INTERRUPT_AT"]):
         os.kill(os.getpid(), signal.SIGINT)
 done = []
 sys.addaudithook(hook)
+# As in a terminal: what a shell runs behind is started with interrupts ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 """
 MOMENTS = (
     "hindsight_ray.entry.cli",
