@@ -30,6 +30,7 @@ from hindsight_ray.service.world import Told, World
 
 ATTEMPTS_MAX = 5
 BATCH = 200
+CLOSED_MAX = 2_000  # intents in one transaction, which others wait for
 LATE = timedelta(seconds=30)  # open for longer, in nobody's hand: its writer has been stopped
 GRACE_S = 5.0
 _STEWARD = "agent:steward"
@@ -182,7 +183,8 @@ async def finish(world: World) -> None:
     told = list(world.settling.waiting)
     world.settling.waiting.clear()
     try:
-        await _settled(world, told)
+        for start in range(0, len(told), CLOSED_MAX):
+            await _settled(world, told[start : start + CLOSED_MAX])
         await replay(world)
     except HindsightError as error:  # the next process does it again
         _log.warning("%d intents could not be closed: %s", len(told), error)
@@ -198,7 +200,7 @@ async def _close_due(world: World) -> None:
     try:
         while _due(world):
             told: list[Told] = []
-            while _due(world):
+            while _due(world) and len(told) < CLOSED_MAX:
                 told.append(queue.waiting.popleft())
             try:
                 await _settled(world, told)

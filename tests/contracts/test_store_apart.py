@@ -87,6 +87,21 @@ async def counts(staged: Staged, tenant: str = TENANT) -> tuple[int, int]:
     return waiting, len(held)
 
 
+# Closing
+
+
+@pytest.mark.covers("store.sweep")
+async def test_what_was_told_is_closed_in_parts_to_the_last(
+    staged: Staged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settle, "CLOSED_MAX", 2)
+    token = await staged.ticket(agent="planner", user="alice")
+    for number in range(5):
+        await receipt(staged, token, written(f"w{number}", f"Region {number} is in Dublin"))
+    assert len(staged.world.settling.waiting) == 5
+    assert await counts(staged) == (0, 5)
+
+
 # Finding
 
 
