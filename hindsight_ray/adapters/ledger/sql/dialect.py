@@ -36,8 +36,6 @@ from hindsight_ray.errors import Busy, HindsightError, HomeInvalid, StorageFaile
 
 _APPLICATION = 0x68726D31  # "hrm1", in the header of a home's database file
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
-_ASKED_AGAIN_S = 0.002
-_NEVER = threading.Event()
 
 
 def engine_of(where: Path | Server, *, lock_wait_s: float) -> Engine:
@@ -126,7 +124,7 @@ def _begin_locked(raw: sqlite3.Connection, said: str, wait_s: float) -> None:
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF not in _BUSY or time.monotonic() >= until:
                 raise
-            _NEVER.wait(_ASKED_AGAIN_S)  # this thread alone
+            threading.Event().wait(0.002)  # this thread alone
         else:
             return
 
