@@ -14,7 +14,7 @@ from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.audit import AuditReport, Seal
 from hindsight_ray.domain.base import build
 from hindsight_ray.domain.caller import Caller
-from hindsight_ray.domain.receipt import Grant
+from hindsight_ray.domain.receipt import Grant, PolicyRead
 from hindsight_ray.domain.rows import AuditEntry
 
 
@@ -81,6 +81,10 @@ class AccessCalls:
     async def policy(self, text: str) -> Any:
         """Replace the policy by the text of a csv file; refused whole if it has any fault."""
         return await self._ask(c.LoadPolicy, text=text)
+
+    async def policy_in_force(self) -> PolicyRead:
+        """The policy in force, as the text of a csv file."""
+        return await self._ask(c.ReadPolicy)
 
     async def audit(self, *, limit: int = 50) -> Sequence[AuditEntry]:
         """The newest audit entries of this tenant: metadata, never text."""

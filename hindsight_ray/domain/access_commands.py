@@ -121,6 +121,10 @@ class LoadPolicy(Command):
     text: Text
 
 
+class ReadPolicy(Command):
+    """The policy in force, as the text of a csv file (operator)."""
+
+
 class VerifyAudit(Command):
     """Whether the audit of the caller's tenant is whole, up to these seals kept elsewhere too."""
 

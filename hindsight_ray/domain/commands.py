@@ -15,6 +15,7 @@ from hindsight_ray.domain.access_commands import (
     ListTenants,
     LoadPolicy,
     ReadAudit,
+    ReadPolicy,
     ReadSeal,
     Revoke,
     RevokeTicket,
@@ -73,28 +74,10 @@ BATCH_EVENTS_MAX = 2_000
 
 # What `access_commands` has is reached by this module's name too, like every other command.
 OF_ACCESS: tuple[type[Value], ...] = (
-    DropTenant,
-    Erase,
-    IssueTicket,
-    ListTenants,
-    LoadPolicy,
-    ReadAudit,
-    ReadSeal,
-    Revoke,
-    RevokeTicket,
-    Seer,
-    SeersAnswer,
-    Sees,
-    SeesAnswer,
-    SetPrivacy,
-    Share,
-    VerifyAudit,
-    WhoAmI,
-    WhoSees,
-    Why,
-    WhyAnswer,
-    WhyOne,
-)
+    DropTenant, Erase, IssueTicket, ListTenants, LoadPolicy, ReadAudit, ReadPolicy, ReadSeal,
+    Revoke, RevokeTicket, Seer, SeersAnswer, Sees, SeesAnswer, SetPrivacy, Share, VerifyAudit,
+    WhoAmI, WhoSees, Why, WhyAnswer, WhyOne,
+)  # fmt: skip
 
 # Likewise those of `upkeep_commands`.
 OF_UPKEEP: tuple[type[Value], ...] = (

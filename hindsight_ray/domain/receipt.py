@@ -49,6 +49,15 @@ class PolicyLoaded(Value):
     grants_ended: int  # whose grantors may give them no longer
 
 
+class PolicyRead(Value):
+    """The rules and memberships in force, as a csv file's text; grants that people made are beside
+    them, and stay as far as another policy lets them."""
+
+    revision: Revision
+    text: str
+    grants: int
+
+
 class TicketRevoked(Value):
     """From `revision` on the ticket is refused everywhere."""
 

@@ -92,6 +92,7 @@ VERBS: dict[type[c.Command], Verb] = {
     c.DropTenant: tenants.drop_tenant,
     c.ListTenants: tenants.listed,
     c.LoadPolicy: operate.load_policy,
+    c.ReadPolicy: operate.read_policy,
     c.ImportRuns: load_logs.load_logs,
     c.SetPrivacy: privacy.set_privacy,
     c.Erase: erase.erase,

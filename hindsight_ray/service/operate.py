@@ -1,7 +1,7 @@
-"""What the operator does: tickets made and ended, the policy replaced. All need `administer`.
+"""What the operator does: tickets made and ended, the policy seen and replaced: with `administer`.
 
 `agent:operator` alone reaches beyond its tenant: with its first ticket a tenant comes into being,
-it makes tickets for other tenants, and it replaces the policy, which is one for all of them.
+it makes tickets for other tenants, and it sees and replaces the policy: one is for all of them.
 """
 
 from dataclasses import replace
@@ -11,9 +11,9 @@ from hindsight_ray.core.grants import standing
 from hindsight_ray.core.policy_text import parse_policy
 from hindsight_ray.domain.access import Revision
 from hindsight_ray.domain.caller import Caller, Ticket
-from hindsight_ray.domain.commands import IssueTicket, LoadPolicy, RevokeTicket
+from hindsight_ray.domain.commands import IssueTicket, LoadPolicy, ReadPolicy, RevokeTicket
 from hindsight_ray.domain.ids import checked_name
-from hindsight_ray.domain.receipt import PolicyLoaded, TicketRevoked
+from hindsight_ray.domain.receipt import PolicyLoaded, PolicyRead, TicketRevoked
 from hindsight_ray.domain.scope import GLOBAL
 from hindsight_ray.errors import AccessDenied
 from hindsight_ray.ports import Unit
@@ -104,6 +104,26 @@ async def load_policy(world: World, caller: Caller, command: LoadPolicy) -> Poli
             grants=len(kept),
             grants_ended=len(grants) - len(kept),
         )
+
+
+async def read_policy(
+    world: World,
+    caller: Caller,
+    command: ReadPolicy,  # noqa: ARG001 - the signature of every verb
+) -> PolicyRead:
+    """The policy in force, as a text that `load_policy` takes. Grants are counted, not told."""
+    async with world.ledger.writing() as unit:
+        admitted = await admit_operator(world, unit, caller)
+        _require_operator(admitted)
+        policy = await unit.policy.current()
+        await _note(unit, admitted, "ReadPolicy", f"policy of {len(policy.rules)} rules")
+    lasting = [rule for rule in policy.rules if rule.grantor is None]
+    lines = [str(one) for one in (*lasting, *policy.memberships)]
+    return PolicyRead(
+        revision=policy.revision,
+        text="".join(f"{line}\n" for line in lines),
+        grants=len(policy.rules) - len(lasting),
+    )
 
 
 def _require_operator(admitted: Admitted) -> None:

@@ -63,6 +63,36 @@ def test_diff_and_lint_answer_from_a_shell(
     assert "loses" in capfd.readouterr().out
 
 
+@pytest.mark.covers("policy.diff", "policy.lint")
+def test_diff_and_lint_look_at_what_is_in_force(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    home = tmp_path / "home"
+    place = _home(home)
+    _ran(capfd, "share", "user:alice", "--to", "agent:guest", *place, "--user", "alice")
+    assert _ran(capfd, "policy", "diff", "current", "default", "--home", home)["changes"] == []
+    found = _ran(capfd, "policy", "diff", "current", "strict", "--home", home)
+    assert {one["change"] for one in found["changes"]} == {"loses"}
+    mine = tmp_path / "mine.csv"
+    text = (policies_folder() / "default.csv").read_text(encoding="utf-8")
+    mine.write_text(text + "p, role:ghost, *, global, read, allow\n", encoding="utf-8")
+    _ran(capfd, "policy", "load", mine, *place)
+    (one,) = _ran(capfd, "policy", "lint", "current", "--home", home, code=1)
+    assert one["line"] == "p, role:ghost, *, global, read, allow"
+    assert _ran(capfd, "policy", "diff", "current", mine, "--home", home)["changes"] == []
+    assert cli.run(["policy", "lint", "current", "--home", str(tmp_path / "none")]) != 0
+
+
+@pytest.mark.covers("policy.lint")
+@pytest.mark.parametrize("profile", ["default", "strict", "team", "research"])
+def test_what_lint_says_of_a_shipped_profile_is_a_note(
+    profile: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    found = _ran(capfd, "policy", "lint", profile)
+    assert bool(found) == (profile in ("team", "research"))
+
+
 @pytest.mark.covers("policy.check", "G5.loader")
 def test_check_refuses_what_load_would_refuse(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]

@@ -14,6 +14,7 @@ OF_THE_TENANT: tuple[c.Command, ...] = (
     build(c.IssueTicket, {"request": {"tenant": "acme", "agent": "planner"}}),
     build(c.RevokeTicket, {"ticket_id": "0" * 32}),
     build(c.LoadPolicy, {"text": ""}),
+    build(c.ReadPolicy, {}),
     build(c.SetPrivacy, {"personal": "keep"}),
     build(c.Erase, {"user": "alice"}),
     build(c.ReadAudit, {}),

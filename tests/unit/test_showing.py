@@ -122,7 +122,7 @@ WITHOUT_TEXT = frozenset({
     c.WhoSees, c.Sees, c.WhoAmI, c.IssueTicket, c.RevokeTicket, c.DropTenant, c.LoadPolicy,
     c.ImportRuns, c.SetPrivacy, c.Erase, c.ReadAudit, c.ReadSeal, c.VerifyAudit, c.DecidePending,
     c.JudgeSample, c.ReadSamples, c.Maintain, c.ReadTiers, c.Archive, c.Restore, c.CloseProject,
-    c.Reembed, c.Calibrate, c.ListTenants,
+    c.Reembed, c.Calibrate, c.ListTenants, c.ReadPolicy,
 })  # fmt: skip
 
 

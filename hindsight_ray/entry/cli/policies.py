@@ -1,7 +1,7 @@
 """Looking after the policy: is a file sound, why is something allowed, do the scenarios hold."""
 
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -29,6 +29,8 @@ from hindsight_ray.entry.cli.options import ACCESS, Asked, command, remember_pla
 from hindsight_ray.errors import InvalidInput, InvalidPolicy
 from hindsight_ray.service.policy_check import check_policy
 
+_CURRENT = "current"
+_WHICH = "A policy, csv, a shipped profile, or `current`."
 PolicyFile = Annotated[pathlib.Path, typer.Argument(metavar="FILE", help="A policy, csv.")]
 
 
@@ -47,9 +49,9 @@ def add_to(app: typer.Typer) -> None:
     command(
         group, "sees", epilog="Example: hindsight-ray policy sees --tenant acme --agent planner"
     )(sees)
-    command(
-        group, "diff", caller=False, epilog="Example: hindsight-ray policy diff now.csv new.csv"
-    )(diff)
+    command(group, "diff", caller=False, epilog="Example: hindsight-ray policy diff current team")(
+        diff
+    )
     command(group, "lint", caller=False, epilog="Example: hindsight-ray policy lint mine.csv")(
         lint_file
     )
@@ -128,25 +130,36 @@ async def sees(asked: Asked) -> None:
 
 async def diff(
     asked: Asked,
-    old: Annotated[pathlib.Path, typer.Argument(metavar="OLD", help="A policy, csv.")],
+    old: Annotated[pathlib.Path, typer.Argument(metavar="OLD", help=_WHICH)],
     new: Annotated[pathlib.Path, typer.Argument(metavar="NEW", help="What would replace it.")],
 ) -> None:
-    """List which callers would gain and lose what, before a policy is put in force."""
-    found = difference(
-        parse_policy(policy_text(old)), parse_policy(policy_text(new)), datetime.now(UTC)
-    )
+    """List which callers would gain and lose what, before a policy is put in force.
+
+    `current` is what is in force in the memory that `--home` or `--address` names, grants aside.
+    """
+    before, after = [parse_policy(await _text_of(asked, file)) for file in (old, new)]
+    found = difference(before, after, datetime.now(UTC))
     show.answer(asked.json, show_access.difference_document(found), show_access.difference(found))
 
 
-async def lint_file(asked: Asked, file: PolicyFile) -> int:
-    """Find rules that nobody can come under, that others decide already, or that give too much."""
-    found = lint(parse_policy(policy_text(file)))
+async def lint_file(
+    asked: Asked,
+    file: Annotated[pathlib.Path, typer.Argument(metavar="FILE", help=_WHICH)],
+) -> int:
+    """Find rules that nobody can come under, that others decide already, or that give too much.
+
+    What is found in a shipped profile, by its name, is how it is meant: a note and no fault.
+    `current` is what is in force in the memory that `--home` or `--address` names, grants aside.
+    """
+    found = lint(parse_policy(await _text_of(asked, file)))
     document = [{"line": one.line, "finding": one.finding, "why": one.why} for one in found]
     made = show.table("finding", "line", "why")
     for one in found:
         made.add_row(one.finding, show.plain(one.line), show.plain(one.why))
-    show.answer(asked.json, document, show.rows(made, "findings"))
-    return 1 if found else 0
+    meant = _is_name(file, PROFILES)
+    what = "notes, as it is meant" if meant else "findings"
+    show.answer(asked.json, document, show.rows(made, what))
+    return 1 if found and not meant else 0
 
 
 async def load(asked: Asked, file: PolicyFile) -> None:
@@ -163,10 +176,24 @@ async def load(asked: Asked, file: PolicyFile) -> None:
     show.answer(asked.json, loaded, show.facts(loaded.model_dump(), "in force"))
 
 
+async def _text_of(asked: Asked, file: pathlib.Path) -> str:
+    """The same as `policy_text`, or that of the policy in force."""
+    if not _is_name(file, (_CURRENT,)):
+        return policy_text(file)
+    async with opened(asked) as hindsight:
+        memory = await caller_memory(hindsight, await with_first_tenant(asked, hindsight))
+        return (await memory.policy_in_force()).text
+
+
+def _is_name(file: pathlib.Path, names: Collection[str]) -> bool:
+    """Whether one of these is meant, and no file that is so called."""
+    return str(file) in names and not file.exists()
+
+
 def policy_text(file: pathlib.Path) -> str:
     """The file's text, or a shipped profile's of that name. Raises `InvalidInput` if it cannot be
     read, `InvalidPolicy` if it is not UTF-8."""
-    if not file.exists() and str(file) in PROFILES:
+    if _is_name(file, PROFILES):
         return shipped_text(f"{file}.csv")
     try:
         return file.read_bytes().decode("utf-8")

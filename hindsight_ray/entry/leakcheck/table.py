@@ -139,6 +139,7 @@ ATTEMPTS: dict[str, Attempts] = {
     "ListTenants": _each(c.ListTenants, lambda _: {}),
     "DropTenant": _each(c.DropTenant, lambda _: {"tenant": "nobodys"}),
     "LoadPolicy": _each(c.LoadPolicy, lambda _: {"text": ""}),
+    "ReadPolicy": _each(c.ReadPolicy, lambda _: {}),
     "ImportRuns": _each(
         c.ImportRuns, lambda f: {"format": "openai-messages", "text": "[]", "scope": f.scope}
     ),
