@@ -8,6 +8,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable
+from datetime import datetime
 
 from hindsight_ray.actors.shell import Shell, WorldFactory
 from hindsight_ray.domain.upkeep import Maintained
@@ -38,7 +39,7 @@ class Steward(Shell):
     - Where a slice has come to is in the ledger with what it did, so a restart goes on there.
     - One tenant that cannot be looked after keeps no other from it.
     - A run that ended within the last day and was never reviewed, though it should have been, is
-      handed to the reviewers, once by each process of the steward.
+      handed to the reviewers, once by each process of the steward, which remembers those of a day.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class Steward(Shell):
         self._every_s = every_s
         self._size = size
         self._next_s: float | None = None
-        self._handed: set[str] = set()
+        self._handed: dict[str, datetime] = {}
         self._stopped = threading.Event()
         self._wait = None if start is None else start(self._patrol)
 
@@ -70,6 +71,11 @@ class Steward(Shell):
                 _log.warning("tenant %s is looked after next time: %s", tenant, error)
         return done
 
+    @property
+    def handed(self) -> tuple[str, ...]:
+        """The runs whose reviews it has handed over, as far as it must remember them."""
+        return tuple(self._handed)
+
     async def ready(self) -> int:
         """This process's id. Its world is that of its own loop."""
         return os.getpid()
@@ -90,10 +96,14 @@ class Steward(Shell):
 
     async def _hand_overdue(self, tenant: str) -> None:
         world = await self.world()
+        now = world.clock.now()
+        # What was handed before that ended before that: it is overdue no longer.
+        since = now - review_due.LOOKED_BACK
+        self._handed = {run: at for run, at in self._handed.items() if at > since}
         for due in await review_due.overdue(world, tenant, but=self._handed):
             if self._stopped.is_set():
                 return
-            self._handed.add(due.run_id)
+            self._handed[due.run_id] = now
             await review_due.handed(world, due)
 
     def _patrol(self) -> None:

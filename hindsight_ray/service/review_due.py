@@ -22,7 +22,7 @@ from hindsight_ray.service.asking import prompt_for
 from hindsight_ray.service.model_review import dissatisfied_events
 from hindsight_ray.service.world import World
 
-_LOOKED_BACK = timedelta(days=1)
+LOOKED_BACK = timedelta(days=1)
 _IN_HAND = timedelta(minutes=5)  # a run that ended later than this ago may be under review now
 _PAGE = 50
 _LOOKED_AT_MAX = 500
@@ -89,7 +89,7 @@ async def overdue(world: World, tenant: str, but: Collection[str] = ()) -> list[
 
 
 def _just_ended(run: Run, now: datetime) -> bool:
-    return run.closed_at is not None and now - _LOOKED_BACK < run.closed_at < now - _IN_HAND
+    return run.closed_at is not None and now - LOOKED_BACK < run.closed_at < now - _IN_HAND
 
 
 async def _never_made(world: World, unit: Unit, run: Run) -> bool:

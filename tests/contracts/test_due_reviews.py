@@ -114,6 +114,24 @@ async def test_a_review_whose_reviewer_was_stopped_is_found_again_by_the_steward
     assert len(reviews.handed) == 1
 
 
+@pytest.mark.covers("review.resumed")
+async def test_a_steward_remembers_whom_it_has_handed_over_no_longer_than_it_may_ask_again(
+    home: Staged,
+) -> None:
+    team = await _long_run(_handing(home, ToReviewer(None)))
+    reviews = ToReviewer(None)  # whoever takes them is stopped too
+    steward = Steward(lambda: _opened(_handing(home, reviews)), 60.0, 10, start=None)
+    for _ in range(3):
+        home.clock.advance(hours=7)
+        await steward.turn()
+        assert steward.handed == (team.run.run_id,)
+    assert len(reviews.handed) == 1
+    home.clock.advance(hours=10)
+    await steward.turn()
+    assert steward.handed == ()
+    assert len(reviews.handed) == 1
+
+
 async def test_a_review_of_a_run_that_is_not_there_is_no_fault(home: Staged) -> None:
     reviewer = _reviewer(home)
     await reviewer.review_due(

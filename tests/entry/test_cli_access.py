@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hindsight_ray import compose
+from hindsight_ray.adapters.ledger.sql.schema import metadata
 from hindsight_ray.adapters.policy.profiles import policies_folder
 from hindsight_ray.entry import cli
 
@@ -184,3 +185,15 @@ def test_operator_commands_act_as_whoever_is_named_and_are_refused_to_others(
         assert cli.run([*words, *named]) == 1, words
         assert "not allowed" in capfd.readouterr().err
     assert cli.run(["erase", "zed", *home]) == 0
+
+
+def test_copies_are_told_in_words(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    home = tmp_path / "home"
+    _home(home)
+    assert cli.run(["--home", str(home), "backup", str(tmp_path / "copy")]) == 0
+    told = [capfd.readouterr().out]
+    assert cli.run(["--home", str(tmp_path / "new"), "restore", str(tmp_path / "copy")]) == 0
+    told.append(capfd.readouterr().out)
+    for one in told:
+        assert "revisions of memories" in one
+        assert not any(f"{name} " in one for name in metadata.tables if "_" in name)

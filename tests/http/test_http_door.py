@@ -200,6 +200,7 @@ async def test_without_a_good_ticket_nothing_is_answered(
     assert answer.json()["error"] == "InvalidTicket"
     unknown = await served.post(None, "no_such_verb", {}, **headers)
     assert unknown.status_code == 401  # which verbs there are is told by the description alone
+    assert (await served.get("/metrics")).status_code == 401
 
 
 @pytest.mark.covers("http.ticket")

@@ -18,6 +18,24 @@ from hindsight_ray.settings import read_config
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the copy is.")]
 
+# Of what a reader knows of, in their words; the rest is how the ledger keeps it.
+_WORDS = {
+    "tenants": "tenants",
+    "runs": "runs",
+    "events": "events",
+    "outcomes": "outcomes",
+    "reviews": "reviews",
+    "credits": "credits",
+    "memories": "memories",
+    "memory_revisions": "revisions of memories",
+    "sample_verdicts": "verdicts on samples",
+    "recalls": "searches on record",
+    "commands": "receipts",
+    "policy_lines": "lines of the policy and grants",
+    "revoked_tickets": "revoked tickets",
+    "audit": "entries of the audit",
+}
+
 
 def add_to(app: typer.Typer) -> None:
     """Put the commands of this module into the program."""
@@ -63,10 +81,12 @@ async def restore(asked: Asked, folder: Folder, *, config: Config = None) -> Non
 
 
 def _show(asked: Asked, rows: Mapping[str, int], line: str) -> None:
-    table = show.table("what", "rows#")
-    for name, number in sorted(rows.items()):
-        if number:
-            table.add_row(name, f"{number:,}")
+    table = show.table("what", "how many#")
+    for name, word in _WORDS.items():
+        if rows.get(name):
+            table.add_row(word, f"{rows[name]:,}")
+    beside = sum(number for name, number in rows.items() if name not in _WORDS)
+    table.add_row("rows that belong to these", f"{beside:,}")
     show.answer(asked.json, {"rows": dict(rows)}, show.stacked(table, show.plain(line)))
 
 
