@@ -17,6 +17,7 @@ from hindsight_ray.service import away, commit, once
 from hindsight_ray.service import maintain as upkeep
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.contrary import contradicting
+from hindsight_ray.service.room import beside
 from hindsight_ray.service.seen import shows, visible
 from hindsight_ray.service.settle import changing
 from hindsight_ray.service.world import World
@@ -65,8 +66,8 @@ async def restore(world: World, caller: Caller, command: Restore) -> Receipt:
             return done
         if memory.status != "archived":
             raise _not_so(memory, "is not archived")
-        held = (await unit.upkeep.scopes(memory.tenant)).get(memory.scope, 0)
-        if held >= world.settings.memories_per_scope_max:
+        rows = await beside(unit, memory.tenant, memory.scope, memory.audience, admitted.now)
+        if await unit.memories.count(rows) >= world.settings.memories_per_scope_max:
             raise OverQuota(f"`scope` {memory.scope!r} is full", scope=memory.scope)
         expired = memory.expires_at is not None and memory.expires_at <= admitted.now
         status, why = await _before(unit, memory), "restored"

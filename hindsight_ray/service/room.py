@@ -7,8 +7,9 @@ from outside pushes out nothing but its like. An author who may not read a scope
 and is told nothing of it: so many of its memories are kept there, whatever others wrote.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from hindsight_ray.core.audience import contained_keys, doubted_keys
 from hindsight_ray.domain.draft import Draft
@@ -36,14 +37,7 @@ async def room_for(
     limit = world.settings.memories_per_scope_max
     if await unit.memories.change_number(draft.tenant) + parts <= limit:
         return 0  # each memory has come with a change: there cannot be as many
-    catalogue = await unit.keys.all(draft.tenant)
-    rows = RowFilter(
-        tenant=draft.tenant,
-        now=by.now,
-        keys=contained_keys(catalogue, draft.audience),
-        scopes=frozenset({draft.scope}),
-        statuses=frozenset({"active", "pending", "quarantined", "outdated"}),
-    )
+    rows = await beside(unit, draft.tenant, draft.scope, draft.audience, by.now)
     lacking = await unit.memories.count(rows) + parts - limit
     if lacking <= 0:
         return 0
@@ -65,6 +59,20 @@ async def room_for(
             limit=limit,
         )
     return made
+
+
+async def beside(
+    unit: Unit, tenant: str, scope: str, audience: Sequence[str], now: datetime
+) -> RowFilter:
+    """What counts of a scope for a record of this audience: what asks nothing of a reader that it
+    does not, so that no refusal tells of other records."""
+    return RowFilter(
+        tenant=tenant,
+        now=now,
+        keys=contained_keys(await unit.keys.all(tenant), audience),
+        scopes=frozenset({scope}),
+        statuses=frozenset({"active", "pending", "quarantined", "outdated"}),
+    )
 
 
 async def room_unread(world: World, unit: Unit, draft: Draft, by: Author, parts: int) -> None:

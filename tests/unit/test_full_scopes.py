@@ -92,3 +92,24 @@ async def test_a_trusted_word_of_a_guest_takes_the_place_of_text_from_outside_al
         assert await _status(home, alice, apart) == "archived"
         with pytest.raises(OverQuota):
             await _wrote(home, guest, "The stairs are wet today")
+
+
+@pytest.mark.covers("G1.receipt")
+async def test_what_is_brought_back_is_refused_for_nothing_that_its_readers_may_not_read(
+    tmp_path: Path,
+) -> None:
+    async with world(tmp_path, settings=FEW) as home:
+        planner = await home.ticket(agent="planner")
+        with_alice = await home.ticket(agent="planner", user="alice")
+        own = {"scope": "agent:planner"}
+        away = (await _wrote(home, planner, "Key 1 opens door 1", **own)).ids[0]
+        await home.ask(planner, build(c.Archive, {"command_id": "a", "memory_id": away}))
+        for n in range(4):  # of what it learned with her, that its other readers are not shown
+            await _wrote(home, with_alice, f"Lamp {n} lights room {n}", **own)
+        await home.ask(planner, build(c.Restore, {"command_id": "r", "memory_id": away}))
+        assert await _status(home, planner, away) == "active"
+        await home.ask(planner, build(c.Archive, {"command_id": "b", "memory_id": away}))
+        for n in range(4):
+            await _wrote(home, planner, f"Door {n} is painted in colour {n}", **own)
+        with pytest.raises(OverQuota):
+            await home.ask(planner, build(c.Restore, {"command_id": "s", "memory_id": away}))
