@@ -18,6 +18,7 @@ from hindsight_ray.domain.caller import Ticket
 from hindsight_ray.errors import HindsightError
 
 EVENTS_PER_BATCH = 5
+_GRANTS_EACH = 400  # of one owner, who may have 1,000: a long storm has several owners
 _STILL_S = 120.0
 _AGAIN_S = 0.1
 _TRIES = 900  # a server that starts again may take its time
@@ -187,16 +188,22 @@ class Storm:
         self._add(f"recorder {number}", batch)
 
     def _granter(self) -> None:
-        agent = f"{self.name}-owner"
-        owner = self.client.as_caller(self.client.issue_ticket(tenant="acme", agent=agent))
+        owners: list[Any] = []
 
         def grant(step: int) -> int:
-            given = owner.share(
+            agent = self._owner(step)
+            if step // _GRANTS_EACH == len(owners):
+                ticket = self.client.issue_ticket(tenant="acme", agent=agent)
+                owners.append(self.client.as_caller(ticket))
+            given = owners[-1].share(
                 f"agent:{agent}", to=f"agent:{self._guest(step)}", command_id=f"grant-{step}"
             )
             return int(given.revision)
 
         self._add("owner", grant)
+
+    def _owner(self, step: int) -> str:
+        return f"{self.name}-owner-{step // _GRANTS_EACH}"
 
     def _guest(self, step: int) -> str:
         return f"{self.name}-guest-{step}"
@@ -230,12 +237,15 @@ class Storm:
 
     def _found_grants(self) -> dict[str, int]:
         revisions: list[int] = self.streams["owner"].acknowledged
-        asked = WhoSees(scope=f"agent:{self.name}-owner")
-        seen = self.client.operator("acme").ask(asked)
-        may = {seer.who for seer in seen.seers}
-        found = sum(f"agent:{self._guest(step)}" in may for step in range(len(revisions)))
         doubled = len(revisions) - len(set(revisions)) + (revisions != sorted(revisions))
-        doubled += seen.revision < revisions[-1]
+        found = 0
+        for first in range(0, len(revisions), _GRANTS_EACH):
+            asked = WhoSees(scope=f"agent:{self._owner(first)}")
+            seen = self.client.operator("acme").ask(asked)
+            may = {seer.who for seer in seen.seers}
+            steps = range(first, min(len(revisions), first + _GRANTS_EACH))
+            found += sum(f"agent:{self._guest(step)}" in may for step in steps)
+            doubled += seen.revision < revisions[-1]
         return {"acknowledged": len(revisions), "found": found, "doubled": doubled}
 
 
