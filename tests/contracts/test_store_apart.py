@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -16,6 +17,7 @@ import pytest
 
 from hindsight_ray.adapters.models.hashed import HashedEmbedder
 from hindsight_ray.adapters.stores.weaviate import connection, schema
+from hindsight_ray.adapters.stores.weaviate import store as store_module
 from hindsight_ray.adapters.stores.weaviate.connection import Server
 from hindsight_ray.adapters.stores.weaviate.hot import HotPlaces
 from hindsight_ray.adapters.stores.weaviate.store import WeaviateStore
@@ -383,6 +385,29 @@ async def test_a_statement_is_compared_with_few_rows_in_the_ledger_with_many_by_
         again = await receipt(staged, token, written("c", "The database is in Dublin"))
         assert (again.result, again.ids) == ("duplicate", first.ids)
         assert counting.times == asked
+
+
+async def test_while_changes_come_the_servers_connection_is_never_idle(
+    staged: Staged, store: WeaviateStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = await staged.ticket(agent="planner", user="alice")
+    asked_s: list[float] = []
+    now_s = 0.0
+    ready = connection.Reached.ready
+
+    async def counted(reached: connection.Reached) -> object:
+        asked_s.append(now_s)
+        return await ready(reached)
+
+    monkeypatch.setattr(connection.Reached, "ready", counted)
+    monkeypatch.setattr(store_module, "_seconds", lambda: now_s)
+    for number in range(20):
+        now_s += 0.9
+        await receipt(staged, token, written(f"w{number}", f"Gate {number} is open"))
+    gaps = [later - earlier for earlier, later in pairwise([0.9, *asked_s, now_s])]
+    assert max(gaps) < 6
+    assert len(set(asked_s)) < 10
+    assert store.life == 0
 
 
 @pytest.mark.covers("store.hot")

@@ -38,6 +38,7 @@ _ASKED_MAX = 2_000
 _TRIES = 3
 _SLOW_S = 0.5  # an answer that takes longer makes us look whether the server is there
 _TRUSTED_S = 1.0  # how long an answer counts as a sign of life
+_KEPT_S = 4.0  # a server lets a connection go that is idle for 10 s, which reads as its death
 _PAUSE_S = 0.05
 _HOT = TenantActivityStatus.ACTIVE
 _NO_PLACE = "tenant not found"
@@ -76,7 +77,7 @@ class WeaviateStore:
         self._doubtful = False
         self._life = 0
         self._run: object = None  # of the server, as it answered last
-        self._answered_s = float("-inf")
+        self._answered_s = self._looked_s = float("-inf")
         self._letting_go: set[asyncio.Task[None]] = set()
 
     @classmethod
@@ -101,8 +102,12 @@ class WeaviateStore:
         return self._life
 
     async def check(self, *, surely: bool = False) -> None:
-        """Connect if need be; ask whether it is ready, unless it has answered this very second."""
-        if surely or self._doubtful or _seconds() > self._answered_s + _TRUSTED_S:
+        """Connect if need be; ask whether it is ready, unless it has answered this very second.
+
+        Now and then even so: what tells its lives apart is a connection that must not be idle.
+        """
+        due_s = min(self._answered_s + _TRUSTED_S, self._looked_s + _KEPT_S)
+        if surely or self._doubtful or _seconds() > due_s:
             await self._ask_ready()
 
     async def nearest(
@@ -214,6 +219,7 @@ class WeaviateStore:
             self._life += 1  # it went and came back, and nobody had asked it anything
         self._run = run
         self._doubtful, self._answered_s = False, _seconds()
+        self._looked_s = self._answered_s
         return reached
 
     def _doubt(self) -> None:
