@@ -49,7 +49,7 @@ class Reach:
             name = names[attempt % len(names)]
             try:
                 return await invoke(self._handle(name))
-            except RayTaskError as failure:
+            except (RayTaskError, HindsightError) as failure:
                 cause = _cause(failure)
                 if anew is None or not _has_left(cause):
                     raise cause from None
@@ -92,9 +92,14 @@ def _has_left(cause: BaseException) -> bool:
     return isinstance(cause, Unavailable) and bool(cause.details.get("leaving"))
 
 
-def _cause(failure: RayTaskError) -> BaseException:
-    """What the actor's code raised, as it raised it."""
-    cause = failure.cause
-    if isinstance(cause, HindsightError):
-        return cause
+def _cause(failure: RayTaskError | HindsightError) -> BaseException:
+    """What the actor's code raised, as it was: Ray's error is of that type and of its own."""
+    cause: Any = failure
+    if isinstance(failure, RayTaskError):
+        cause = vars(failure)["cause"]
+    return cause if isinstance(cause, HindsightError) else failed(cause)
+
+
+def failed(cause: object) -> Unavailable:
+    """What a caller is told of an error that no verb raises."""
     return Unavailable(f"the deployment failed to answer: {cause!r}")

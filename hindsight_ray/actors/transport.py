@@ -8,6 +8,7 @@ from typing import Any
 from ray.actor import ActorHandle
 
 from hindsight_ray.actors.allowance import Allowance
+from hindsight_ray.actors.mailbag import Mailbag
 from hindsight_ray.actors.reach import Reach
 from hindsight_ray.actors.roles import Crew, Role, actor_name, role_of, stable_number
 from hindsight_ray.actors.wire import packed_events
@@ -44,6 +45,7 @@ class RayTransport:
         self._looked_at = 0.0
         self._looking: asyncio.Task[None] | None = None
         self._reach = Reach()
+        self._mailbag = Mailbag()
         self._under_way: dict[str, Allowance] = {}  # by host: none waits for another one's sake
 
     async def call(self, token: str, command: c.Command) -> Any:
@@ -61,7 +63,7 @@ class RayTransport:
             async with under_way.of(len(command.events)):
                 batch = packed_events(command)
                 return await self._reach.ask(
-                    names, lambda host: host.record.remote(token, batch), anew=anew
+                    names, lambda host: self._mailbag.send(host, token, batch), anew=anew
                 )
 
         def invoke(actor: ActorHandle[Any]) -> Any:
