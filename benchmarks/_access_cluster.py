@@ -3,9 +3,11 @@
 import asyncio
 import os
 import signal
+import sqlite3
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +17,7 @@ import ray
 
 from hindsight_ray import compose
 from hindsight_ray.actors.roles import NAMESPACE
+from hindsight_ray.adapters.home import LEDGER_FILE
 from hindsight_ray.adapters.ledger.sql import SqlLedger
 from hindsight_ray.client.hindsight import Hindsight
 from hindsight_ray.client.memory import Memory
@@ -66,7 +69,7 @@ async def _measured(folder: Path) -> Revoking:
             owner, readers = await _people(hindsight)
             counts = [0, 0]
             healthy = await _phase(ledger, handles, owner, readers, counts)
-            os.kill(pids[0], signal.SIGSTOP)
+            await _freeze(pids[0], folder / "home" / LEDGER_FILE)
             try:
                 frozen = await _phase(ledger, handles[1:], owner, [], counts)
             finally:
@@ -74,6 +77,20 @@ async def _measured(folder: Path) -> Revoking:
         finally:
             await ledger.close()
     return Revoking(healthy, frozen, reads=counts[0], stale=counts[1])
+
+
+async def _freeze(pid: int, database: Path) -> None:
+    """Stop a process that is not just committing: a file's lock would go with it, for everybody."""
+    while True:
+        os.kill(pid, signal.SIGSTOP)
+        with closing(sqlite3.connect(database, timeout=1.0, isolation_level=None)) as raw:
+            try:
+                raw.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                os.kill(pid, signal.SIGCONT)
+                await asyncio.sleep(0.01)
+            else:
+                return
 
 
 async def _people(hindsight: Hindsight) -> tuple[Memory, list[Memory]]:
