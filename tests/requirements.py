@@ -196,7 +196,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     "write.whose": _R(
         "a statement is the word of the heaviest who says it; nothing lighter silences, rewords or"
-        " outdates it, nor an equal one what was accepted",
+        " outdates it, or gives it a topic or another end, nor an equal one what was accepted",
         _WORK,
     ),
     "write.linear": _R("reading a text takes time in proportion to its length", _CLAIMS),
@@ -225,8 +225,8 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     "update.guards": _R(
         "an update ends nothing sooner without `forget`, changes no heavier or accepted word of"
-        " others' without `review`, lowers no equal one by `write` alone, and"
-        " brings no text from outside into anybody's word",
+        " others' without `review`, lowers by `write` alone no equal one, whoever worded it last,"
+        " and brings no text from outside into anybody's word",
         "hindsight_ray/service/update.py",
     ),
     "access.begun_later": _R(

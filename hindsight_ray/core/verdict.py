@@ -27,7 +27,7 @@ from hindsight_ray.core.conflict import (
 )
 from hindsight_ray.core.lookalikes import undisguised
 from hindsight_ray.core.opinion import Opinion, Opinions, Pair, believed
-from hindsight_ray.core.whose import may_reword, outweighs, sourced
+from hindsight_ray.core.whose import may_reword, outweighs, sourced, twin_adds
 from hindsight_ray.domain.draft import Draft
 from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.rows import EmbeddingSpace
@@ -275,20 +275,9 @@ def _same_frame(draft: Draft, kept: Memory) -> bool:
 
 
 def _duplicate(draft: Draft, kept: Memory, *, equal: bool) -> Verdict:
-    """The same statement; what the new one knows beyond it (topic, longer life) is added. One whose
-    word counts for more makes it its own: else whoever says first what others will say holds it."""
-    changes: dict[str, object] = {}
-    if draft.topic is not None and kept.topic is None:
-        changes["topic"] = draft.topic
-    if kept.expires_at is not None and (
-        draft.expires_at is None or draft.expires_at > kept.expires_at
-    ):
-        changes["expires_at"] = draft.expires_at
-    if draft.source.reviewed_by is not None and kept.source.reviewed_by is None:
-        changes["source"] = kept.source.model_copy(
-            update={"reviewed_by": draft.source.reviewed_by, "trusted": True}
-        )
-        changes["derived_from"] = tuple(dict.fromkeys((*kept.derived_from, *draft.derived_from)))
+    """The same statement; what the new one knows beyond it is added. One whose word counts for more
+    makes it its own: else whoever says first what others will say holds it."""
+    changes = twin_adds(draft, kept)
     if not equal or not may_change(draft, kept):
         return Verdict(duplicate_of=kept, why=f"{kept.id} says the same")
     if outweighs(draft, kept):

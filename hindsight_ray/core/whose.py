@@ -28,3 +28,26 @@ def may_reword(draft: Draft, kept: Memory) -> bool:
     accepted = kept.source.reviewed_by is not None and draft.source.reviewed_by is None
     weight = kept.source.weight
     return draft.source.weight > weight if accepted else draft.source.weight >= weight
+
+
+def twin_adds(draft: Draft, kept: Memory) -> dict[str, object]:
+    """What one of the same words adds to the kept record: to anybody's word what confirms it, that
+    somebody has accepted it. A topic, a longer life and what it rests on decide when the kept one
+    is outdated, ends or is taken back: only whoever could have reworded it adds those."""
+    changes: dict[str, object] = {}
+    by = draft.source.reviewed_by
+    accepts = by is not None and kept.source.reviewed_by is None
+    if accepts:
+        update = {"reviewed_by": by, "trusted": True}
+        changes["source"] = kept.source.model_copy(update=update)
+    if not outweighs(draft, kept) and not may_reword(draft, kept):
+        return changes
+    if draft.topic is not None and kept.topic is None:
+        changes["topic"] = draft.topic
+    if kept.expires_at is not None and (
+        draft.expires_at is None or draft.expires_at > kept.expires_at
+    ):
+        changes["expires_at"] = draft.expires_at
+    if accepts:
+        changes["derived_from"] = tuple(dict.fromkeys((*kept.derived_from, *draft.derived_from)))
+    return changes

@@ -13,6 +13,7 @@ from hindsight_ray.core.redaction import redacted
 from hindsight_ray.domain.access import Revision
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import Update
+from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.memory import SOURCE_WEIGHTS, Memory, Source
 from hindsight_ray.domain.privacy import Privacy
 from hindsight_ray.domain.receipt import Receipt
@@ -62,7 +63,9 @@ async def update(world: World, caller: Caller, command: Update) -> Receipt:
             return done
         admitted.require_ahead("expires_at", command.expires_at)
         _check_revision(memory, command)
-        _require_more(admitted, memory, command)
+        if content == memory.content:  # who says it as it is takes nobody's place
+            content = vector = None
+        await _require_more(unit, admitted, memory, command)
         taken_over = await inherited(unit, admitted, None)
         following = _following(admitted, memory, command, content, taken_over)
         doubted = content is not None and not following.source.trusted
@@ -86,19 +89,29 @@ async def _may_update(unit: Unit, admitted: Admitted, command: Update) -> Memory
     return memory
 
 
-def _require_more(admitted: Admitted, memory: Memory, command: Update) -> None:
+async def _require_more(unit: Unit, admitted: Admitted, memory: Memory, command: Update) -> None:
     """Raise `AccessDenied` where the change takes away what `write` alone may not."""
     end, kept_end = command.expires_at, memory.expires_at
     if end is not None and (kept_end is None or end < kept_end):
         admitted.require("forget", memory.scope)
-    said = (command.content, command.confidence, command.importance, command.tags)
-    if all(one is None for one in said) or _speaks_for(admitted.caller, memory.source):
-        return
     own = SOURCE_WEIGHTS[source_kind(admitted)]
-    if memory.source.weight > own or memory.source.reviewed_by is not None:
+    said = (command.content, command.confidence, command.importance, command.tags)
+    others = any(one is not None for one in said) and not _speaks_for(
+        admitted.caller, memory.source
+    )
+    if others and (memory.source.weight > own or memory.source.reviewed_by is not None):
         admitted.require("review", memory.scope)
-    elif memory.source.weight == own and _lowers(memory, command):
+    if _lowers(memory, command) and not await _alone_said(unit, admitted.caller, memory, own):
         admitted.require_any(("review", "promote"), memory.scope)
+
+
+async def _alone_said(unit: Unit, caller: Caller, memory: Memory, own: float) -> bool:
+    """Whether nobody but the caller has ever said it with as much weight: who rewords what others
+    said, however little, would else have it to sink."""
+    earlier = [MemoryRef(id=memory.id, revision=n) for n in range(1, memory.revision)]
+    before = (await unit.memories.at(memory.tenant, earlier)).values() if earlier else ()
+    sources = (memory.source, *(one.source for one in before))
+    return all(source.weight < own or _speaks_for(caller, source) for source in sources)
 
 
 def _lowers(memory: Memory, command: Update) -> bool:

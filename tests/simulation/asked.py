@@ -48,12 +48,20 @@ def _take_over(old: Kept, new: Kept) -> None:
     old.trusted, old.reviewed = old.trusted or new.trusted, new.reviewed or old.reviewed
 
 
-def _add_to(old: Kept, new: Kept, *, longer: bool, accepts: bool, takes: bool) -> None:
+def _rewords(new: Kept, old: Kept) -> bool:
+    """Whether it might say the kept one in other words, and so decide when that ends."""
+    if old.reviewed is not None and new.reviewed is None:
+        return new.weight > old.weight
+    return new.weight >= old.weight
+
+
+def _add_to(old: Kept, new: Kept, *, longer: bool, accepts: bool, takes: bool, rests: bool) -> None:
     """What the new one knows beyond the kept one of the same words."""
     if takes:
         _take_over(old, new)
     if longer or accepts or takes:
         old.users |= new.users
+    if rests:
         old.rests_on |= new.rests_on
     if longer:
         old.expires = new.expires
@@ -295,7 +303,9 @@ class Asked:
             effect = partial(model.memories.__setitem__, own, new)
         else:
             old = model.memories[twin]
-            longer = old.expires is not None and (new.expires is None or new.expires > old.expires)
+            adds = _outweighs(new, old) or _rewords(new, old)
+            later = new.expires is None or (old.expires is not None and new.expires > old.expires)
+            longer = old.expires is not None and later and adds
             accepts = new.reviewed is not None and old.reviewed is None
             may = model.may_touch(new, old)
             touched, takes = (longer or accepts) and may, _outweighs(new, old) and may
@@ -308,6 +318,7 @@ class Asked:
                 longer=touched and longer,
                 accepts=touched and accepts,
                 takes=takes,
+                rests=(touched and accepts and adds) or takes,
             )
         told = real if reads or not told_reader else ("ok", ("stored", (own,)))
         return told, self._once(key, real, effect)
@@ -342,13 +353,13 @@ class Asked:
         taken = model.inherited(who)
         if write and self._takes_away(command, old, from_outside=taken.untrusted):
             return _no("AccessDenied")
-        status = old.status
-        if command.content is not None and taken.untrusted and model.set_apart(who, old.scope):
+        status, rewords = old.status, command.content not in (None, old.content)
+        if rewords and taken.untrusted and model.set_apart(who, old.scope):
             status = "quarantined"
 
         def effect() -> None:
             old.status = status
-            if command.content is not None:
+            if rewords and command.content is not None:
                 old.content, old.reviewed = command.content, None
                 old.users |= self._own_word()
                 old.trusted = not taken.untrusted
@@ -374,7 +385,8 @@ class Asked:
         if asks_more and not model.may(who, "review", old.scope):
             return True
         sound = old.trusted or old.reviewed is not None
-        return command.content is not None and (self._launders(old) or (from_outside and sound))
+        rewords = command.content not in (None, old.content)
+        return rewords and (self._launders(old) or (from_outside and sound))
 
     def _speaks_for(self, old: Kept) -> bool:
         own = f"agent:{self.who.agent}" == old.author if self.who.agent else False

@@ -107,6 +107,38 @@ async def test_nobody_lowers_an_equal_word_of_somebody_else_with_write_alone(
 
 
 @pytest.mark.covers("update.guards")
+async def test_an_unchanged_text_changes_no_author(home: Staged) -> None:
+    alice = await home.ticket(user="alice")
+    guest = await _guest(home, alice, "write")
+    planner = await home.ticket(agent="planner", user="alice")
+    theirs = await wrote(home, planner, "The lift is broken")
+    await _update(home, guest, theirs, content="The lift is broken", importance=0.9)
+    kept = await ask(home, alice, c.Get, memory_id=theirs)
+    assert (kept.source.agent, kept.importance) == ("planner", 0.9)
+
+
+@pytest.mark.covers("update.guards")
+@pytest.mark.parametrize("reworded", ["by update", "by a fuller twin"])
+async def test_who_rewords_an_equal_word_may_not_sink_it_alone(home: Staged, reworded: str) -> None:
+    long = "Deploys to production require written approval from the platform lead on weekdays"
+    fuller = long.replace("approval", "formal approval")
+    first, second = await home.ticket(agent="first"), await home.ticket(agent="second")
+    await ask(
+        home, first, c.Share, scope="agent:first", to="agent:second", actions=("read", "write")
+    )
+    theirs = await wrote(home, first, long, importance=0.9)
+    if reworded == "by update":
+        await _update(home, second, theirs, content=fuller)
+    else:
+        assert await wrote(home, second, fuller, scope="agent:first") == theirs
+    kept = await ask(home, first, c.Get, memory_id=theirs)
+    assert (kept.content, kept.source.agent) == (fuller, "second")
+    for lowered in ({"importance": 0.0}, {"confidence": 0.0}):
+        with pytest.raises(AccessDenied, match="review"):
+            await _update(home, second, theirs, **lowered)
+
+
+@pytest.mark.covers("update.guards")
 @pytest.mark.parametrize("shared", [False, True])
 async def test_text_from_outside_gets_into_nobody_s_word_by_an_update(
     home: Staged, *, shared: bool

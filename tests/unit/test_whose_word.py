@@ -83,6 +83,25 @@ async def test_a_planted_end_does_not_end_the_word_of_whoever_says_it_too(home: 
     assert (kept.expires_at, kept.source.kind, kept.source.weight) == (None, "user", 1.0)
 
 
+@pytest.mark.covers("write.whose")
+async def test_a_lighter_twin_gives_no_topic_and_no_longer_life_to_a_heavier_word(
+    home: Staged,
+) -> None:
+    planner = await home.caller(agent="planner", user="alice")
+    alice = await home.caller(user="alice")
+    ends = home.clock.now() + timedelta(days=7)
+    hers = await _wrote(home, alice, "Alice drinks black tea", expires_at=ends)
+    twin = await _wrote(home, planner, "Alice drinks black tea", topic="date_format")
+    assert (twin.result, twin.ids) == ("duplicate", hers.ids)
+    kept = await _got(home, alice, hers)
+    assert (kept.topic, kept.expires_at, kept.revision) == (None, ends, 1)
+    await _wrote(home, alice, "Dates are written as in 2026-03-01", topic="date_format")
+    assert (await _got(home, alice, hers)).status == "active"
+    again = await _wrote(home, alice, "Alice drinks black tea", topic="tea")
+    kept = await _got(home, alice, hers)
+    assert (again.result, kept.topic, kept.expires_at) == ("merged", "tea", None)
+
+
 @pytest.mark.covers("write.claims")
 async def test_a_disguised_name_waits_beside_what_it_looks_like(home: Staged) -> None:
     planner = await home.caller(agent="planner", lifetime_s=10**7)
@@ -163,8 +182,10 @@ def test_a_merger_makes_nothing_lighter() -> None:
     assert _judged(fuller, _LONG, _SAID, heavy).merged is None
     with_topic = _draft(_LONG, _SAID).model_copy(update={"topic": "deploys"})
     found = judge(with_topic, _LONG, [Kept(_memory(_LONG, heavy), 0.99)], (), replace(TERMS))
+    assert (found.merged, found.taken_over) == (None, None)
+    found = judge(with_topic, _LONG, [Kept(_memory(_LONG, _SAID), 0.99)], (), replace(TERMS))
     assert found.merged is not None
-    assert found.merged.source == heavy
+    assert (found.merged.topic, found.merged.source) == ("deploys", _SAID)
 
 
 @pytest.mark.covers("write.whose")
