@@ -239,6 +239,16 @@ REQUIREMENTS: dict[str, Requirement] = {
         " them of their own events",
         "hindsight_ray/service/runs.py",
     ),
+    "access.leaving": _R(
+        "a run is ended by who began it, owns its scope or administers; anybody else ends their own"
+        " part, and what the others were shown goes on following them",
+        "hindsight_ray/service/runs.py",
+    ),
+    "access.remarks": _R(
+        "reasons, names of judgements and submitted credit are refused of who was shown, in an open"
+        " run, what the record's readers may not read",
+        "hindsight_ray/service/remarks.py",
+    ),
     "people.confirm": _R(
         "a statement that waits is active once it is said with confidence", _WAITS
     ),

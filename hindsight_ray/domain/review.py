@@ -76,7 +76,7 @@ class ReviewReport(Value):
     """
 
     run_id: RunId
-    kind: ReviewKind | None  # None: no trigger fired, nothing was reviewed
+    kind: ReviewKind | None  # None: of a run that whoever asked may not be shown
     triggers: tuple[Trigger, ...]
     claims: int = 0
     stored: tuple[MemoryId, ...] = ()

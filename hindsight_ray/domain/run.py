@@ -71,12 +71,16 @@ class Annotation(Value):
 
 
 class RunClosure(Value):
-    """What closing a run found: causes that no event answers to, and missing numbers."""
+    """What closing a run found: causes that no event answers to, and missing numbers.
+
+    Without `ended` whoever asked has left it, and it goes on.
+    """
 
     run_id: RunId
     events: int
     dangling: int
     gaps: tuple[SequenceGap, ...] = ()
+    ended: bool = True
 
 
 class RecordAck(Value):

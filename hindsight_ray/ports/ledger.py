@@ -80,8 +80,12 @@ class RunLog(Protocol):
         """Note that this agent's session has this run open."""
         ...
 
+    async def leave(self, tenant: str, run_id: str, agent: str, session: str | None) -> bool:
+        """Note that it has it open no more; whether it had entered it."""
+        ...
+
     async def open_runs(self, tenant: str, agent: str, session: str | None) -> Sequence[str]:
-        """Runs not closed that this agent's session has entered."""
+        """Runs not closed that this agent's session has entered and not left."""
         ...
 
     async def offered(self, tenant: str, run_id: str, agent: str) -> Offered: ...

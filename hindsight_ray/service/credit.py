@@ -28,6 +28,7 @@ from hindsight_ray.service import feedback, offered
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.noted import note_done
 from hindsight_ray.service.outcome import took_part
+from hindsight_ray.service.remarks import refuse_beside_run
 from hindsight_ray.service.texts import readable_texts, shown
 from hindsight_ray.service.trajectory import reviewable
 from hindsight_ray.service.world import World
@@ -55,6 +56,7 @@ async def submit(world: World, caller: Caller, command: SubmitCredits) -> Credit
     async with world.ledger.writing() as unit:
         admitted = await admit(world, unit, caller)
         trajectory = await reviewable(unit, admitted, command.run_id)
+        await refuse_beside_run(unit, admitted, trajectory.run, "attribution", "review")
         readable = await readable_texts(unit, admitted, trajectory.events)
         texts = readable.texts
         _check(trajectory, command.attribution, {str(ref.id) for ref in texts})

@@ -11,9 +11,12 @@ from hindsight_ray.domain.run import Outcome, Run
 from hindsight_ray.ports import Unit
 from hindsight_ray.service.admit import Admitted, absent, admit
 from hindsight_ray.service.noted import note_done
+from hindsight_ray.service.remarks import refuse_beside_run
 from hindsight_ray.service.runs import takes_part
 from hindsight_ray.service.trajectory import outcomes_of, principals_of
 from hindsight_ray.service.world import World
+
+_NO_NAME = AssertOutcome.model_fields["evaluator"].default
 
 
 async def outcome(world: World, caller: Caller, command: AssertOutcome) -> Outcome:
@@ -30,6 +33,8 @@ async def outcome(world: World, caller: Caller, command: AssertOutcome) -> Outco
         asserted = _asserted(admitted, run, command, before)
         if before is not None and asserted == _at_revision_of(before, asserted):
             return before
+        if command.evaluator != _NO_NAME:
+            await refuse_beside_run(unit, admitted, run, "evaluator", action)
         await unit.outcomes.put(run.tenant, asserted, owner=caller.receipt_owner)
         await note_done(
             unit, admitted, verb="AssertOutcome", action=action, scope=run.scope, name=run.run_id

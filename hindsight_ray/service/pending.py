@@ -16,6 +16,7 @@ from hindsight_ray.domain.commands import DecidePending, ListPending
 from hindsight_ray.domain.memory import SOURCE_WEIGHTS, Memory, Status
 from hindsight_ray.domain.privacy import Privacy
 from hindsight_ray.domain.receipt import Receipt, WriteResult
+from hindsight_ray.domain.rows import Offered
 from hindsight_ray.domain.scope import GLOBAL
 from hindsight_ray.domain.upkeep import Waiting
 from hindsight_ray.errors import AccessDenied, InvalidInput, RevisionConflict
@@ -27,6 +28,7 @@ from hindsight_ray.service.commit import Author
 from hindsight_ray.service.contrary import contradicting
 from hindsight_ray.service.offered import inherited
 from hindsight_ray.service.privacy import known_privacy
+from hindsight_ray.service.remarks import refuse_beside_memory
 from hindsight_ray.service.seen import last_known, presentable, visible
 from hindsight_ray.service.settle import changing
 from hindsight_ray.service.update import refuse_laundering
@@ -88,8 +90,9 @@ async def decide(world: World, caller: Caller, command: DecidePending) -> Receip
     Accepting makes it `active` and notes who vouched (`source.reviewed_by`); what it is shown to
     contradict becomes `outdated`, whether it was active or waited too: who finds that both hold
     edits it to say so ("is also led by …"). Rejecting forgets it. An edit is an acceptance of the
-    corrected text, whose author is the caller. Raises `NotFound`, `AccessDenied`, `InvalidInput`,
-    `RevisionConflict` for what waits no longer.
+    corrected text, whose author is the caller; it and `why` say nothing that the caller's open
+    runs were shown for others, and an edit nothing from outside. Raises `NotFound`, `AccessDenied`,
+    `InvalidInput`, `RevisionConflict` for what waits no longer.
     """
     content = _checked_content(command, known_privacy(world, caller.tenant))
     vector = None
@@ -102,6 +105,8 @@ async def decide(world: World, caller: Caller, command: DecidePending) -> Receip
         admitted, memory, done = await _waits(world, unit, caller, command)
         if done is not None:
             return done
+        if command.why:
+            await refuse_beside_memory(unit, admitted, memory, "why")
         by = commit.author(admitted, "DecidePending", "review", memory.scope)
         why = "edited and accepted" if command.decision == "edit" else f"{command.decision}ed"
         why = f"{why}: {command.why}" if command.why else why
@@ -211,6 +216,7 @@ async def _accepted(unit: Unit, admitted: Admitted, memory: Memory, content: str
     if content is not None:
         taken_over = await inherited(unit, admitted, None)
         refuse_laundering(admitted, memory, taken_over)
+        _refuse_outside(admitted, memory, taken_over)
         kind = source_kind(admitted)
         said = {
             "kind": kind,
@@ -221,6 +227,19 @@ async def _accepted(unit: Unit, admitted: Admitted, memory: Memory, content: str
         source = source.model_copy(update=said)
         changes["content"] = content
     return Memory.model_validate(dict(memory) | changes | {"source": source})
+
+
+def _refuse_outside(admitted: Admitted, memory: Memory, taken_over: Offered) -> None:
+    """Raise `AccessDenied` where text from outside might become a word that somebody accepted."""
+    if not taken_over.untrusted:
+        return
+    raise AccessDenied(
+        f"`content` would be accepted as said, and `{admitted.caller.principal}` was shown text"
+        f" from outside in a run that is open; end the run, or decide on {memory.id!r} as it is",
+        action="write",
+        object=memory.scope,
+        revision=admitted.revision,
+    )
 
 
 async def _retire(unit: Unit, accepted: Memory, by: Author) -> int:

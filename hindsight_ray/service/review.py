@@ -35,7 +35,7 @@ from hindsight_ray.service.keep import keep
 from hindsight_ray.service.model_review import Subject, with_model
 from hindsight_ray.service.noted import note_done
 from hindsight_ray.service.same_task import earlier_runs
-from hindsight_ray.service.seen import shows
+from hindsight_ray.service.seen import reads_run, shows
 from hindsight_ray.service.trajectory import trajectory_of
 from hindsight_ray.service.world import World
 
@@ -247,6 +247,7 @@ async def _told(
         ids = list(dict.fromkeys([*outturn.stored, *outturn.found]))
         current = await unit.memories.current(caller.tenant, ids)
         knows = _may_know(admitted, job)
+        told_of = knows or await reads_run(unit, admitted, job.run)
         growth = (
             await offering.showing(unit, admitted, *_readers(job), untrusted=_outside(job))
             if knows
@@ -263,7 +264,7 @@ async def _told(
     known = tuple(name for name in readable if name not in news)
     report = ReviewReport(
         run_id=job.run.run_id,
-        kind=job.kind,
+        kind=job.kind if told_of else None,
         triggers=(_ASKED,),
         stored=tuple(name for name in readable if name in news),
         known=known,

@@ -4,14 +4,9 @@ Only what is missing is asked for; a review that works this time adds what the m
 what the rules found before, and comes off the list.
 """
 
-from collections.abc import Sequence
-
-from hindsight_ray.core.distil import names_of
-from hindsight_ray.core.steps import agents_of
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.chat import FailedReview, Retried
 from hindsight_ray.domain.commands import RetryReviews
-from hindsight_ray.domain.event import Event
 from hindsight_ray.domain.ids import RunUuid
 from hindsight_ray.domain.review import Trigger
 from hindsight_ray.domain.run import Run
@@ -22,6 +17,7 @@ from hindsight_ray.service.admit import Admitted, absent, admit
 from hindsight_ray.service.offered import Growth
 from hindsight_ray.service.review import carried_out, prepared_job
 from hindsight_ray.service.seen import reads_run
+from hindsight_ray.service.trajectory import said_in
 from hindsight_ray.service.world import World
 
 _ASKED: Trigger = "asked for"
@@ -75,7 +71,7 @@ async def _waiting(
     for one in found:
         run = await unit.runs.get(tenant, one.run_id)
         if run is not None and await _may(unit, admitted, run):
-            readers = await _readers(unit, run)
+            readers = await said_in(unit, run)  # the model's answer may quote that
             knows = admitted.may_read(*readers)
             shown.append(one if knows else _bare(one))
             if knows:
@@ -83,21 +79,6 @@ async def _waiting(
         if len(shown) == command.limit:
             break
     return shown, growths
-
-
-async def _readers(unit: Unit, run: Run) -> tuple[frozenset[str], frozenset[str]]:
-    """The scopes and labels of all that the model was shown: its answer may quote that."""
-    offered = [
-        await unit.runs.offered(run.tenant, run.run_id, name)
-        for name in dict.fromkeys([*names_of(run), *agents_of(await _events(unit, run))])
-    ]
-    scopes = frozenset(scope for one in offered for scope in one.audience)
-    labels = frozenset(label for one in offered for label in one.labels)
-    return scopes.union(run.audience), labels
-
-
-async def _events(unit: Unit, run: Run) -> Sequence[Event]:
-    return await unit.runs.events(run.tenant, run.run_id)
 
 
 def _bare(failed: FailedReview) -> FailedReview:
@@ -118,7 +99,7 @@ async def _again(world: World, caller: Caller, before: FailedReview) -> FailedRe
         if run is None or not await _may(unit, admitted, run):
             raise AccessDenied("the run may no longer be reviewed", object=before.run_id)
         job = await prepared_job(world, unit, run, asked=before.kind == "full")
-        readers = await _readers(unit, run)
+        readers = await said_in(unit, run)
         knows = admitted.may_read(*readers)
         growth = await offering.showing(unit, admitted, *readers) if knows else None
     await offering.grow(world, admitted, [growth])

@@ -13,7 +13,7 @@ from hindsight_ray.domain.commands import CloseRun, JoinRun, ListRuns, ReadRun, 
 from hindsight_ray.domain.ids import RunUuid
 from hindsight_ray.domain.rows import Offered
 from hindsight_ray.domain.run import Run, RunClosure, RunSummary, Trajectory
-from hindsight_ray.domain.scope import ScopeName, checked_audience, user_scope
+from hindsight_ray.domain.scope import GLOBAL, ScopeName, checked_audience, user_scope
 from hindsight_ray.errors import InvalidInput
 from hindsight_ray.ports import Unit
 from hindsight_ray.service import offered, once, review_due
@@ -39,7 +39,8 @@ async def start(world: World, caller: Caller, command: StartRun) -> Run:
         admitted.require("write", scope)
         before = await once.replayed(unit, caller, command.command_id, command, Run)
         if before is not None:
-            return await unit.runs.get(caller.tenant, before.run_id) or before  # as it is now
+            run = await unit.runs.get(caller.tenant, before.run_id)
+            return before if run is None else await _as_shown(unit, admitted, run)
         shown = await offered.inherited(unit, admitted, None)
         run = _new_run(admitted, command, scope, shown.audience)
         await unit.runs.create(run)
@@ -72,11 +73,16 @@ async def join(world: World, caller: Caller, command: JoinRun) -> Run:
                 unit, admitted, verb="JoinRun", action="write", scope=run.scope, name=run.run_id
             )
         await _enter(unit, admitted, run, await offered.inherited(unit, admitted, None))
-        if not await reads_run(unit, admitted, run):
-            return _bare(run, caller)
-        growth = await offered.showing_memories(unit, admitted, (), [run])
-        await offered.grow_within(unit, admitted, [growth])
-        return run
+        return await _as_shown(unit, admitted, run)
+
+
+async def _as_shown(unit: Unit, admitted: Admitted, run: Run) -> Run:
+    """The run as it is now, to who may be shown it; what it says of others to nobody else."""
+    if not await reads_run(unit, admitted, run):
+        return _bare(run, admitted.caller)
+    growth = await offered.showing_memories(unit, admitted, (), [run])
+    await offered.grow_within(unit, admitted, [growth])
+    return run
 
 
 async def _enter(unit: Unit, admitted: Admitted, run: Run, shown: Offered) -> None:
@@ -89,17 +95,20 @@ async def _enter(unit: Unit, admitted: Admitted, run: Run, shown: Offered) -> No
 async def close(world: World, caller: Caller, command: CloseRun) -> RunClosure:
     """End a run and say which causes no event answers to and which numbers never arrived.
 
+    Whoever began it ends it, or whose scope it is in, or who administers; anybody else leaves it:
+    it goes on, and what the others were shown in it goes on following them.
     Closing again changes nothing and answers the same. Whoever may not read the run is told of its
     own events alone.
     """
     async with world.ledger.writing() as unit:
         admitted = await admit(world, unit, caller)
         run = await joined(unit, admitted, command.run_id)
-        ended_now = run.closed_at is None
+        ended_now = run.closed_at is None and _may_end(admitted, run)
         if ended_now:
             run = run.model_copy(update={"closed_at": admitted.now})
             await unit.runs.replace(run)
             await unit.layers.drop_working(run.tenant, run.run_id)
+        if ended_now or await _left(unit, run, caller):
             await note_done(
                 unit, admitted, verb="CloseRun", action="write", scope=run.scope, name=run.run_id
             )
@@ -114,7 +123,25 @@ async def close(world: World, caller: Caller, command: CloseRun) -> RunClosure:
         events=len(told),
         dangling=len(dangling_causes(told, events)),
         gaps=tuple(gaps),
+        ended=run.closed_at is not None,
     )
+
+
+def _may_end(admitted: Admitted, run: Run) -> bool:
+    """Whether the caller ends the run for everybody: what is shown in it follows nobody then."""
+    caller = admitted.caller
+    return (
+        participant(caller) == run.participants[0]
+        or caller.principal == run.scope
+        or admitted.access.may("administer", GLOBAL)
+    )
+
+
+async def _left(unit: Unit, run: Run, caller: Caller) -> bool:
+    """Take the run out of those that the caller's session has open; whether it was among them."""
+    if run.closed_at is not None:
+        return False
+    return await unit.runs.leave(run.tenant, run.run_id, caller.recorded_as, caller.sitting)
 
 
 async def read(world: World, caller: Caller, command: ReadRun) -> Trajectory:

@@ -17,6 +17,7 @@ from hindsight_ray.domain.run import Run
 from hindsight_ray.ports import Unit
 from hindsight_ray.service.admit import Admitted, absent
 
+_NO_RUN: dict[str, object] = {"run": None, "task": "", "events": ()}
 ANSWERED: frozenset[Status] = frozenset({"active", "outdated"})
 
 
@@ -65,10 +66,12 @@ async def visible(unit: Unit, admitted: Admitted, memory_id: str) -> Memory:
 
 
 async def presentable(unit: Unit, admitted: Admitted, memories: Sequence[Memory]) -> list[Memory]:
-    """The memories as this caller may have them: without the ids of sources it may not read.
+    """The memories as this caller may have them: without the ids of sources it may not read, nor
+    of a run that it may not be shown, its goal and its events.
 
     A promoted copy has readers who may not read what it was derived from, nor know of it.
     """
+    memories = await _without_hidden_runs(unit, admitted, memories)
     named = {ref.id for memory in memories for ref in memory.derived_from}
     if not named:
         return list(memories)
@@ -80,6 +83,23 @@ async def presentable(unit: Unit, admitted: Admitted, memories: Sequence[Memory]
         else memory.model_copy(
             update={"derived_from": tuple(r for r in memory.derived_from if r.id in readable)}
         )
+        for memory in memories
+    ]
+
+
+async def _without_hidden_runs(
+    unit: Unit, admitted: Admitted, memories: Sequence[Memory]
+) -> Sequence[Memory]:
+    named = {memory.source.run for memory in memories if memory.source.run is not None}
+    if not named:
+        return memories
+    found = [await unit.runs.get(admitted.caller.tenant, name) for name in sorted(named)]
+    readable = await readable_runs(unit, admitted, [run for run in found if run is not None])
+    shown = {run.run_id for run in readable}
+    return [
+        memory
+        if memory.source.run is None or memory.source.run in shown
+        else memory.model_copy(update={"source": memory.source.model_copy(update=_NO_RUN)})
         for memory in memories
     ]
 

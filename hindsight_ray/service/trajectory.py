@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from hindsight_ray.core.distil import names_of
+from hindsight_ray.core.steps import agents_of
 from hindsight_ray.domain.event import Event
 from hindsight_ray.domain.ids import EventUuid
 from hindsight_ray.domain.run import Outcome, Run, Trajectory
@@ -48,6 +50,19 @@ async def outcomes_of(unit: Unit, run: Run) -> tuple[Outcome, ...]:
         one.model_copy(update={"participant": one.participant or one.by in inside})
         for one in await unit.outcomes.of_run(run.tenant, run.run_id)
     )
+
+
+async def said_in(unit: Unit, run: Run) -> tuple[frozenset[str], frozenset[str]]:
+    """The scopes and labels of all that may be said in the run: its own, and those of whatever was
+    shown in it to whoever recorded there."""
+    events = await unit.runs.events(run.tenant, run.run_id)
+    shown = [
+        await unit.runs.offered(run.tenant, run.run_id, name)
+        for name in dict.fromkeys([*names_of(run), *agents_of(events)])
+    ]
+    scopes = frozenset(scope for one in shown for scope in one.audience)
+    labels = frozenset(label for one in shown for label in one.labels)
+    return scopes.union(run.audience), labels
 
 
 def principals_of(run: Run) -> frozenset[ScopeName]:

@@ -145,6 +145,19 @@ async def test_a_session_has_the_runs_open_that_it_entered_until_they_close(
         assert await unit.runs.open_runs(TENANT, "planner", None) == []
 
 
+@pytest.mark.covers("access.leaving")
+async def test_a_session_that_leaves_a_run_has_it_open_no_more(ledger: Ledger) -> None:
+    entered = (("planner", "s1"), ("planner", None), ("helper", "s1"))
+    async with ledger.writing() as unit:
+        await unit.runs.create(run_of("a"))
+        for agent, session in entered:
+            await unit.runs.enter(TENANT, name_of("a"), agent, session)
+        assert await unit.runs.leave(TENANT, name_of("a"), *entered[0])
+        assert not await unit.runs.leave(TENANT, name_of("a"), *entered[0])
+        opened = [await unit.runs.open_runs(TENANT, *one) for one in entered]
+        assert opened == [[], [name_of("a")], [name_of("a")]]
+
+
 async def test_what_was_offered_is_kept_by_run_and_agent(ledger: Ledger) -> None:
     offered = Offered(
         audience=frozenset({"user:alice", "global"}),

@@ -43,7 +43,7 @@ def _outweighs(new: Kept, old: Kept) -> bool:
 
 def _take_over(old: Kept, new: Kept) -> None:
     """What is kept is the new one's word from then on; nothing gets lighter."""
-    old.author, old.user = new.author, new.user
+    old.author, old.user, old.run = new.author, new.user, new.run
     old.weight = max(old.weight, new.weight)
     old.trusted, old.reviewed = old.trusted or new.trusted, new.reviewed or old.reviewed
 
@@ -92,6 +92,7 @@ class Asked:
     _runs: list[str] = field(default_factory=list)
     _outside: bool = False
     _then: dict[str, Kept] = field(default_factory=dict[str, Kept])  # as the snapshot had them
+    _readable: frozenset[str] = frozenset()  # runs that memories may name
     _readers: tuple[set[str], set[str]] = field(default_factory=lambda: (set[str](), set[str]()))
 
     # What the parked ports tell
@@ -135,8 +136,10 @@ class Asked:
         match self.command:
             case c.Search():
                 self._check_hits(answer)
+                self._check_runs(hit.memory for hit in answer.hits)
             case c.Get() | c.History() | c.Explain():
                 self._note_shown(answer)
+                self._check_runs([answer] if isinstance(self.command, c.Get) else [])
             case c.ReadRun() | c.ReviewRun():
                 self.model.show_text(self.who, self._runs, *self._readers, untrusted=self._outside)
             case _:
@@ -154,8 +157,10 @@ class Asked:
                 return set(answer.archived)
             case c.ImportRuns():
                 return answer.runs, answer.repeated
-            case c.JoinRun():
+            case c.JoinRun() | c.StartRun():
                 return not answer.goal.startswith("(")
+            case c.CloseRun():
+                return answer.ended
             case _:
                 return None
 
@@ -168,6 +173,13 @@ class Asked:
             assert self.model.reads(self.who, run.audience, labels), self.about
             outside = not run.trusted
             self.model.show_text(self.who, self._runs, run.audience, labels, untrusted=outside)
+
+    def _check_runs(self, shown: Iterable[Any]) -> None:
+        """A memory names the run that it came from to who may be shown that."""
+        for memory in shown:
+            told, named = memory.source.run, self._then[str(memory.id)].run
+            expected = named if named in self._readable else None
+            assert told == expected, f"{self.about}: {memory.id} is of {told}, not {expected}"
 
     @property
     def about(self) -> str:
@@ -207,13 +219,19 @@ class Asked:
             and (command.scopes is None or model.memories[name].scope in command.scopes)
         }  # fmt: skip
         self._then = {name: replace(model.memories[name]) for name in seen}
+        self._readable = self._runs_read()
         return ("ok", frozenset(seen)), None
+
+    def _runs_read(self) -> frozenset[str]:
+        named = {one.run for one in self._then.values() if one.run is not None}
+        return frozenset(name for name in named if self.model.reads_run(self.who, name))
 
     def _by_id(self, command: c.Get | c.History | c.Explain, write: bool) -> Plan:
         self._runs = self.model.open_runs(self.who)
         if not self.model.sees(self.who, command.memory_id):
             return _no("NotFound")
         self._then = {command.memory_id: replace(self.model.memories[command.memory_id])}
+        self._readable = self._runs_read()
         return ("ok", None), None
 
     _get = _history = _explain = _by_id
@@ -252,6 +270,7 @@ class Asked:
             project=command.project,
             user=who.user,
             users=self._own_word(),
+            run=command.run_id,
         )
         known = (who.tenant, who.owner, command.command_id) in self.receipts
         if not known and new.expires is not None and new.expires <= model.now:
@@ -543,7 +562,7 @@ class Asked:
             return done, None
         if old.status not in ("pending", "quarantined"):
             return _no("RevisionConflict")
-        launders = write and command.decision == "edit" and self._launders(old)
+        launders = write and self._says_beyond(command, old)
         if launders or not model.decides_on(who, old):
             return _no("AccessDenied")
 
@@ -562,6 +581,15 @@ class Asked:
         result = "forgotten" if command.decision == "reject" else "stored"
         said: Said = ("ok", (result, (str(name),)))
         return said, self._once(key, said, effect)
+
+    def _says_beyond(self, command: c.DecidePending, old: Kept) -> bool:
+        """Whether an edit or a reason may say more than this record's readers may read."""
+        shown = self.model.inherited(self.who)
+        if command.decision == "edit" and (self._launders(old) or shown.untrusted):
+            return True
+        return bool(command.why) and not (
+            shown.audience <= old.audience and shown.labels <= old.labels
+        )
 
     def _rejected(self, old: Kept | None, done: Said) -> Said:
         """What whoever sends a rejection again is told of what is gone."""
@@ -602,6 +630,8 @@ class Asked:
         if not model.may(who, "write", scope):
             return _no("AccessDenied")
         name = derived_uuid("run", who.tenant, who.owner, command.command_id)
+        if name in model.runs:
+            return self._begun_again(name)
 
         def effect() -> None:
             shown = model.inherited(who)
@@ -613,9 +643,23 @@ class Asked:
                 audience={scope, *([who.acting] if who.acting else []), *(shown.audience - own)},
                 members={(who.agent, who.user)},
                 entered={(who.name, who.sitting)},
+                begun_by=(who.agent, who.user),
             )
 
-        return ("ok", None), effect
+        return ("ok", True), effect
+
+    def _begun_again(self, name: str) -> Plan:
+        """Told as it is now, to who may be shown it; nothing else comes of it."""
+        model, who, run = self.model, self.who, self.model.runs[name]
+        labels = model.labels_of_run(name)
+        if not model.reads(who, run.audience, labels):
+            return ("ok", False), None
+        audience = set(run.audience)
+
+        def effect() -> None:
+            model.show_text(who, model.open_runs(who), audience, labels)
+
+        return ("ok", True), effect
 
     def _joinrun(self, command: c.JoinRun, write: bool) -> Plan:
         model, who = self.model, self.who
@@ -644,13 +688,19 @@ class Asked:
         return ("ok", reads), effect
 
     def _closerun(self, command: c.CloseRun, write: bool) -> Plan:
-        if not self.model.takes_part(self.who, command.run_id):
+        model, who = self.model, self.who
+        if not model.takes_part(who, command.run_id):
             return _no("NotFound")
+        run = model.runs[command.run_id]
+        ends = run.closed or model.ends_run(who, command.run_id)
 
         def effect() -> None:
-            self.model.runs[command.run_id].closed = True
+            if ends:
+                run.closed = True
+            else:
+                run.entered.discard((who.name, who.sitting))
 
-        return ("ok", None), effect
+        return ("ok", ends), effect
 
     def _recordevents(self, command: c.RecordEvents, write: bool) -> Plan:
         model, who = self.model, self.who
@@ -721,4 +771,5 @@ class Asked:
             users=frozenset(users if len(users) == 1 else set[str]()),
             dated=True,
             ever_untrusted=untrusted,
+            run=name,
         )

@@ -448,7 +448,7 @@ class History:
         """A command of this very caller's that was sent before."""
         again = (
             c.Write, c.Update, c.Forget, c.Promote, c.Share, c.Revoke,
-            c.Archive, c.Restore, c.DecidePending, c.CloseProject,
+            c.Archive, c.Restore, c.DecidePending, c.CloseProject, c.StartRun,
         )  # fmt: skip
         mine = [one for of, one in self.asked_before if of is slot and isinstance(one, again)]
         return self.random.choice(mine) if mine else None
@@ -525,6 +525,7 @@ class History:
             "memory_id": random.choice(waiting) if waiting else self._memory(slot),
             "decision": decision,
             "content": random.choice(self._texts) if decision == "edit" else None,
+            "why": random.choice(("", "", "as was said")),
         })  # fmt: skip
 
     def _close_project(self, slot: Slot) -> c.Command:
@@ -661,7 +662,7 @@ def _go_back(one: Kept, now: Memory) -> None:
     one.content, one.status, one.trusted = now.content, now.status, source.trusted
     one.reviewed, one.weight = source.reviewed_by, source.weight
     one.author = f"agent:{source.agent}" if source.agent else f"user:{source.user}"
-    one.user = source.user
+    one.user, one.run = source.user, source.run
     one.rests_on = frozenset(ref.id for ref in now.derived_from)
 
 

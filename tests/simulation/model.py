@@ -82,6 +82,7 @@ class Kept:
     user: str | None = None  # whose word it is, or whom its author acted for
     users: frozenset[str] = frozenset()  # whose word any revision of it was
     rests_on: frozenset[str] = frozenset()
+    run: str | None = None  # where it was said or learned
 
 
 @dataclass
@@ -102,6 +103,7 @@ class Course:
     audience: set[str]
     members: set[tuple[str | None, str | None]]
     entered: set[tuple[str, str]]
+    begun_by: tuple[str | None, str | None] | None = None
     closed: bool = False
     trusted: bool = True
     vouched_by: str | None = None  # who imported it as trusted
@@ -280,6 +282,12 @@ class Model:
     def takes_part(self, who: Who, name: str) -> bool:
         return self.writes_run(who, name) and (who.agent, who.user) in self.runs[name].members
 
+    def ends_run(self, who: Who, name: str) -> bool:
+        """Whether they end it for everybody; else they leave it."""
+        run = self.runs[name]
+        began, owns = (who.agent, who.user) == run.begun_by, who.principal == run.scope
+        return began or owns or self.may(who, "administer", "global")
+
     def names_run(self, who: Who, name: str) -> bool:
         """Whether a search may be of this run; a narrowed ticket has no more than it says."""
         narrowed = who.scopes is not None or who.actions is not None
@@ -289,6 +297,10 @@ class Model:
         """Of all that was shown in it to anybody."""
         shown = [one for (run, _), one in self.offered.items() if run == name]
         return set[str]().union(*(one.labels for one in shown))
+
+    def reads_run(self, who: Who, name: str) -> bool:
+        run = self.runs.get(name)
+        return run is not None and self.reads(who, run.audience, self.labels_of_run(name))
 
     def inherited(self, who: Who) -> Offered:
         found = Offered()

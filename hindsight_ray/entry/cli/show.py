@@ -236,11 +236,9 @@ def _step(event: Event) -> Text:
 
 
 def review(value: ReviewReport) -> RenderableType:
-    if value.kind is None:
-        return nothing("review", "was needed: no trigger fired")
     return pairs(
         {
-            "review": f"{value.kind} ({', '.join(value.triggers)})",
+            "review": f"{value.kind or 'made'} ({', '.join(value.triggers)})",
             "claims": value.claims,
             "stored": "\n".join(value.stored) or "none",
             "known before": value.duplicates or None,

@@ -8,7 +8,7 @@ from hashlib import sha256
 from sqlalchemy import and_, bindparam, func, or_, select, update
 from sqlalchemy.engine import Connection
 
-from hindsight_ray.adapters.ledger.sql import dialect, series
+from hindsight_ray.adapters.ledger.sql import dialect, entries, series
 from hindsight_ray.adapters.ledger.sql.connection import Work
 from hindsight_ray.adapters.ledger.sql.ready import Ready
 from hindsight_ray.adapters.ledger.sql.schema import (
@@ -17,7 +17,6 @@ from hindsight_ray.adapters.ledger.sql.schema import (
     micros,
     micros_or_none,
     offered,
-    run_entries,
     runs,
 )
 from hindsight_ray.adapters.ledger.sql.series import KnownSeries
@@ -128,10 +127,13 @@ class SqlRuns:
         return gaps
 
     async def enter(self, tenant: str, run_id: str, agent: str, session: str | None) -> None:
-        await self._work.brief(_enter, tenant, run_id, agent, session)
+        await self._work.brief(entries.enter, tenant, run_id, agent, session)
+
+    async def leave(self, tenant: str, run_id: str, agent: str, session: str | None) -> bool:
+        return await self._work.brief(entries.leave, tenant, run_id, agent, session)
 
     async def open_runs(self, tenant: str, agent: str, session: str | None) -> Sequence[str]:
-        return await self._work.brief(_open_runs, tenant, agent, session)
+        return await self._work.brief(entries.open_runs, tenant, agent, session)
 
     async def offered(self, tenant: str, run_id: str, agent: str) -> Offered:
         return await self._work.brief(_offered, tenant, run_id, agent)
@@ -277,33 +279,6 @@ def _events(connection: Connection, tenant: str, run_id: str) -> list[Event]:
 def _event_count(connection: Connection, tenant: str, run_id: str) -> int:
     count: int = _COUNT.value(connection, {"tenant": tenant, "run_id": run_id})
     return count
-
-
-def _enter(
-    connection: Connection, tenant: str, run_id: str, agent: str, session: str | None
-) -> None:
-    connection.execute(
-        dialect.upsert(run_entries).on_conflict_do_nothing(),
-        {"tenant": tenant, "agent": agent, "session": session or "", "run_id": run_id},
-    )
-
-
-_OPEN = Ready(
-    select(run_entries.c.run_id)
-    .join(runs, and_(runs.c.tenant == run_entries.c.tenant, runs.c.run_id == run_entries.c.run_id))
-    .where(
-        run_entries.c.tenant == bindparam("tenant"),
-        run_entries.c.agent == bindparam("agent"),
-        run_entries.c.session == bindparam("session"),
-        runs.c.closed_at.is_(None),
-    )
-    .order_by(runs.c.started_at, runs.c.run_id)
-)
-
-
-def _open_runs(connection: Connection, tenant: str, agent: str, session: str | None) -> list[str]:
-    asked = {"tenant": tenant, "agent": agent, "session": session or ""}
-    return [run_id for (run_id,) in _OPEN.rows(connection, asked)]
 
 
 _OFFERED = Ready(
