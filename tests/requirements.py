@@ -296,6 +296,14 @@ REQUIREMENTS: dict[str, Requirement] = {
     "poison.marked": _R("where its author alone reads it, it is found and marked", _OUTSIDE),
     "poison.untouched": _R("it changes nothing that somebody said or has accepted", _OUTSIDE),
     "poison.run": _R(
+    "space.at_once": _R(
+        "several changes of the model at once mix nothing, lose nothing and leave nothing", _SPACE
+    ),
+    "space.late": _R(
+        "what is put beside while its author is erased or its tenant dropped does not stay, and no"
+        " erasure is proven before",
+        "hindsight_ray/service/elsewhere.py",
+    ),
         "who recalled it in a run writes nothing wider than its readers in that run", _OUTSIDE
     ),
     "poison.author": _R(

@@ -41,9 +41,10 @@ from hindsight_ray.ports.replaying import (
 )
 from hindsight_ray.ports.reviewing import ReviewLog
 from hindsight_ray.ports.stored import Intent, Placed, StoredObject, Vector
-from hindsight_ray.ports.upkeep import SpacesApart, Text, UpkeepLog, VectorsBeside
+from hindsight_ray.ports.upkeep import Apart, InHand, SpacesApart, Text, UpkeepLog, VectorsBeside
 
 __all__ = [
+    "Apart",
     "Appended",
     "AskingLog",
     "AudienceKeys",
@@ -59,6 +60,7 @@ __all__ = [
     "Erasing",
     "Evaluations",
     "IdSource",
+    "InHand",
     "Intent",
     "IntentLog",
     "LayerLog",

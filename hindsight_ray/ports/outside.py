@@ -80,6 +80,10 @@ class StoreBeside(MemoryStore, Protocol):
         """The objects of a place that are nearest, whatever the ledger says of them."""
         ...
 
+    async def made(self) -> bool:
+        """Whether anything is kept for the space; asking makes nothing."""
+        ...
+
     async def end(self) -> None:
         """Delete what is kept for the space, unless somebody else still has a place there."""
         ...

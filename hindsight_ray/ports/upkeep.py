@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 from hindsight_ray.domain.event import MemoryRef
@@ -70,7 +71,10 @@ class VectorsBeside(Protocol):
         ...
 
     async def put(self, model: str, texts: Sequence[Text], vectors: Vector) -> int:
-        """Keep those of memories that are still at the revision; return how many."""
+        """Keep those of memories that are still at the revision; return how many.
+
+        None of the model in use, whose vectors lie elsewhere.
+        """
         ...
 
     async def counts(self, model: str) -> tuple[int, int]:
@@ -109,23 +113,60 @@ class VectorsBeside(Protocol):
         ...
 
 
-class SpacesApart(Protocol):
-    """What a memory store apart holds, or may hold, in other spaces than the one in use."""
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Another space of a memory store apart: being built, or left since then."""
 
-    async def spaces(self) -> Mapping[str, tuple[int, bool]]:
-        """By model: its dimension, and whether it is left, to be dropped, or being built."""
+    dimension: int
+    left: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InHand:
+    """What somebody puts beside, or has been stopped putting there: noted before it is sent."""
+
+    token: str
+    model: str
+    dimension: int
+    at: datetime
+    placed: tuple[Placed, ...]
+
+
+class SpacesApart(Protocol):
+    """What a memory store apart holds, or may hold, where the ledger's tenants do not look."""
+
+    async def spaces(self) -> Mapping[str, Apart]:
+        """The other spaces by model. One that was left stays noted until none can put there."""
         ...
 
-    async def keep(self, model: str, dimension: int, *, left: bool) -> None:
+    async def keep(self, model: str, space: Apart) -> None:
         """Note it before anything is put there, and when it is left."""
         ...
 
     async def drop(self, model: str) -> None:
-        """Note that nothing is there any more."""
+        """Note that nothing is there any more, nor will be."""
         ...
+
+    async def take(self, slice_: InHand) -> None: ...
+
+    async def in_hand(self) -> Sequence[InHand]: ...
+
+    async def let_go(self, token: str) -> None: ...
+
+    async def keep_place(self, place: str, at: datetime) -> None:
+        """Note a place that was left: who did not know may make it once more."""
+        ...
+
+    async def left_places(self) -> Mapping[str, datetime]: ...
+
+    async def drop_place(self, place: str) -> None: ...
 
     async def places(self) -> Mapping[str, str]:
         """Every tenant's place."""
+        ...
+
+    async def counted(self, placed: Sequence[Placed]) -> frozenset[Placed]:
+        """Those that are a memory of its tenant as it is now."""
         ...
 
     async def objects(

@@ -4,6 +4,10 @@ What is put beside is noted in the ledger first, so that nothing there is ever f
 whoever is erased, and whichever tenant is dropped, goes from there too, and what was left is
 dropped by whoever looks after the memory next. Vectors beside are kept in the ledger once the store
 has their objects; so what has no vector yet is what is lacking in both.
+
+Between reading what to put and having put it, an erasure or a drop may go by. So a slice is noted
+before it is sent, is looked at again once it is there, and is closed with its vectors. Whoever is
+stopped amid it leaves the note: no erasure is proven while it stands, and upkeep looks again.
 """
 
 import asyncio
@@ -11,7 +15,7 @@ import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import numpy as np
 
@@ -19,10 +23,12 @@ from hindsight_ray.core.samples import drawn
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.rows import EmbeddingSpace
 from hindsight_ray.errors import HindsightError, StorageFailed, StoreRefused, Unavailable
-from hindsight_ray.ports import Placed, StoreBeside, Text, Vector
+from hindsight_ray.ports import Apart, InHand, Placed, StoreBeside, Text, Unit, Vector
 from hindsight_ray.service.settle import BATCH, replay, sweep
 from hindsight_ray.service.world import World
 
+LATE = timedelta(minutes=5)  # whoever has been amid something for longer was stopped
+_SLICE_S_MAX = 120
 _AT_ONCE = 8
 _NEAR = 10
 _ROUNDING = 1e-3
@@ -43,22 +49,86 @@ async def beside(world: World, space: EmbeddingSpace) -> AsyncGenerator[StoreBes
         await store.close()
 
 
-async def put(world: World, space: EmbeddingSpace, texts: Sequence[Text], vectors: Vector) -> None:
-    """Put the objects of these memories beside. What is refused now is told after the switch."""
-    async with world.ledger.reading() as unit:
-        known = await unit.elsewhere.spaces()
-    if known.get(space.model) != (space.dimension, False):
-        async with world.ledger.writing() as unit:
-            await unit.elsewhere.keep(space.model, space.dimension, left=False)
-    async with world.ledger.reading() as unit:
+async def put(
+    world: World, space: EmbeddingSpace, texts: Sequence[Text], vectors: Vector
+) -> InHand | None:
+    """Put the objects of these memories beside, and look at them again: they may be gone by then.
+
+    Who asks closes what is returned (`kept`) with the vectors; None once the home is in this space.
+    What is refused now is told after the switch. Raises `Unavailable` if it takes too long.
+    """
+    async with world.ledger.writing() as unit:
+        if await _pinned_to(unit, space.model):
+            return None
+        await _begun(unit, space)
         objects = await unit.elsewhere.objects(space.model, texts, vectors)
+        placed = tuple(one.placed for one in objects)
+        slice_ = InHand(world.ids.token(), space.model, space.dimension, world.clock.now(), placed)
+        await unit.elsewhere.take(slice_)
     async with beside(world, space) as store:
-        # One that a server has taken just before it was killed would be taken for done.
-        await store.delete([one.placed for one in objects])
         try:
-            await store.put(objects)
+            async with asyncio.timeout(_SLICE_S_MAX):
+                # One that a server has taken just before it was killed would be taken for done.
+                await store.delete(placed)
+                await store.put(objects)
         except StoreRefused as refused:
             _log.warning("%s: told again after the switch", refused.message)
+        except TimeoutError:
+            raise Unavailable(
+                f"`slice` of {len(texts)} took longer than {_SLICE_S_MAX} s; ask for a smaller one"
+            ) from None
+        await _look_again(world, store, placed)
+    return slice_
+
+
+async def kept(unit: Unit, slice_: InHand, now: datetime) -> bool:
+    """Close a slice; whether its space is still one that is built. If not, it is to be dropped."""
+    await unit.elsewhere.let_go(slice_.token)
+    return await _wanted(unit, slice_, now)
+
+
+async def _wanted(unit: Unit, slice_: InHand, now: datetime) -> bool:
+    """Whether this space is used or built; if it was left, what came there late goes, too."""
+    if await _pinned_to(unit, slice_.model):
+        return True
+    known = (await unit.elsewhere.spaces()).get(slice_.model)
+    if known == Apart(slice_.dimension):
+        return True
+    await unit.elsewhere.keep(slice_.model, Apart(slice_.dimension, now))
+    return False
+
+
+async def _begun(unit: Unit, space: EmbeddingSpace) -> None:
+    """Note the space before anything comes to be there."""
+    building = Apart(space.dimension)
+    if (await unit.elsewhere.spaces()).get(space.model) != building:
+        await unit.elsewhere.keep(space.model, building)
+
+
+async def _pinned_to(unit: Unit, model: str) -> bool:
+    pinned = await unit.spaces.pinned()
+    return pinned is not None and pinned[0] == model
+
+
+async def _look_again(world: World, store: StoreBeside, placed: Sequence[Placed]) -> None:
+    """Whoever was erased or dropped while this was put is not to come back by it."""
+    async with world.ledger.reading() as unit:
+        counted = await unit.elsewhere.counted(placed)
+        places = {*(await unit.elsewhere.places()).values()}
+    await store.delete([one for one in placed if one.place in places and one not in counted])
+    for place in sorted({one.place for one in placed} - places):
+        await store.leave(place)
+
+
+async def coming(unit: Unit, place: str, now: datetime) -> Sequence[Placed]:
+    """What nobody counts and yet may come to be in a place: slices that are in somebody's hand.
+
+    One who has had a slice for longer than it may take has been stopped.
+    """
+    slices = [one for one in await unit.elsewhere.in_hand() if now - one.at <= LATE]
+    theirs = [placed for one in slices for placed in one.placed if placed.place == place]
+    counted = await unit.elsewhere.counted(theirs)
+    return [placed for placed in theirs if placed not in counted]
 
 
 async def searched(world: World, space: EmbeddingSpace, sample: int) -> frozenset[MemoryRef]:
@@ -66,6 +136,9 @@ async def searched(world: World, space: EmbeddingSpace, sample: int) -> frozense
 
     Raises `StorageFailed` if a sample's neighbours are not those that the ledger names.
     """
+    async with world.ledger.writing() as unit:
+        if not await _pinned_to(unit, space.model):
+            await _begun(unit, space)
     async with world.ledger.reading() as unit:
         placed = await unit.elsewhere.placed()
         places = await unit.elsewhere.places()
@@ -134,31 +207,72 @@ async def settle_in(world: World, space: EmbeddingSpace) -> None:
 
 
 async def drop_left(world: World) -> int:
-    """Drop this home's part of every space that was left; return of how many."""
+    """Drop this home's part of every space that was left; return of how many.
+
+    Each stays noted for some time, and is dropped again: whoever was telling it something when it
+    was left may have done so since.
+    """
+    now = world.clock.now()
     async with world.ledger.reading() as unit:
         spaces = await unit.elsewhere.spaces()
-        places = await unit.elsewhere.places()
-        pinned = await unit.spaces.pinned()
-    left = [(model, size) for model, (size, gone) in spaces.items() if gone]
-    for model, dimension in left:
-        if pinned is None or pinned[0] != model:
-            async with beside(world, _space(model, dimension)) as store:
-                for place in places.values():
-                    await store.leave(place)
-                await store.end()
+    left = {model: space for model, space in spaces.items() if space.left is not None}
+    for model, space in left.items():
+        async with world.ledger.reading() as unit:
+            used = await _pinned_to(unit, model)
+            still = (await unit.elsewhere.spaces()).get(model) == space
+            places = {
+                *(await unit.elsewhere.places()).values(),
+                *await unit.elsewhere.left_places(),
+            }
+        if still and not used:
+            async with beside(world, _space(model, space.dimension)) as store:
+                if await store.made():
+                    for place in sorted(places):
+                        await store.leave(place)
+                    await store.end()
         async with world.ledger.writing() as unit:
-            await unit.elsewhere.drop(model)
+            over = space.left is not None and now - space.left > LATE
+            if (await unit.elsewhere.spaces()).get(model) == space and (over or used):
+                await unit.elsewhere.drop(model)
     return len(left)
 
 
 async def look_after(world: World) -> None:
-    """`drop_left` for upkeep, which goes on whatever comes of it."""
+    """For upkeep, which goes on whatever comes of it: see that nothing stays where none looks."""
     if world.make_store is None:
         return
     try:
+        await _end_late(world)
+        await _leave_again(world)
         await drop_left(world)
     except HindsightError as error:
         _log.warning("what the memory store holds in another space stays there: %s", error.message)
+
+
+async def _end_late(world: World) -> None:
+    """Look again for those who were stopped before they did."""
+    now = world.clock.now()
+    async with world.ledger.reading() as unit:
+        late = [one for one in await unit.elsewhere.in_hand() if now - one.at > LATE]
+    for slice_ in late:
+        async with beside(world, _space(slice_.model, slice_.dimension)) as store:
+            if await store.made():
+                await _look_again(world, store, slice_.placed)
+        async with world.ledger.writing() as unit:
+            await kept(unit, slice_, now)
+
+
+async def _leave_again(world: World) -> None:
+    """Places of tenants that were dropped: whoever was writing there has made them once more."""
+    now = world.clock.now()
+    async with world.ledger.reading() as unit:
+        left = await unit.elsewhere.left_places()
+    for place, at in left.items():
+        await world.store.leave(place)
+        await leave(world, place)
+        if now - at > LATE:
+            async with world.ledger.writing() as unit:
+                await unit.elsewhere.drop_place(place)
 
 
 async def leave(world: World, place: str) -> None:
@@ -167,23 +281,29 @@ async def leave(world: World, place: str) -> None:
         await store.leave(place)
 
 
-async def clear(world: World, place: str) -> None:
-    """Delete from a place, in every other space, what nobody counts."""
+async def clear(world: World, place: str) -> Sequence[MemoryRef]:
+    """Delete from a place, in every other space, what nobody counts; what is there then."""
+    there: list[MemoryRef] = []
     async for store in _others(world):
-        async with world.ledger.reading() as unit:
-            counted = frozenset((await unit.elsewhere.placed()).values())
         held = [Placed(place, ref) for ref in await store.held(place)]
+        async with world.ledger.reading() as unit:
+            counted = await unit.elsewhere.counted(held)
         await store.delete([one for one in held if one not in counted])
+        there += await store.held(place)
+    return there
 
 
 async def _others(world: World) -> AsyncGenerator[StoreBeside]:
-    if world.make_store is None:
-        return
+    """Every space but the one in use that is noted, and has been made."""
     async with world.ledger.reading() as unit:
-        spaces = await unit.elsewhere.spaces()
-    for model, (dimension, _) in spaces.items():
-        async with beside(world, _space(model, dimension)) as store:
-            yield store
+        noted = {model: one.dimension for model, one in (await unit.elsewhere.spaces()).items()}
+        noted |= {one.model: one.dimension for one in await unit.elsewhere.in_hand()}
+        used = await unit.spaces.pinned()
+    for model, dimension in noted.items():
+        if used is None or model != used[0]:
+            async with beside(world, _space(model, dimension)) as store:
+                if await store.made():
+                    yield store
 
 
 def _space(model: str, dimension: int) -> EmbeddingSpace:

@@ -86,19 +86,25 @@ async def _with_store(world: World, tenant: str, done: _Done, remains: Remains) 
         async with world.ledger.reading() as unit:
             place = await unit.intents.place(tenant)
             now = await unit.memories.current(tenant, done.rederived)
-        if place is not None:
-            await elsewhere.clear(world, place)
-        held = () if place is None else await world.store.held(place)
+            moment = world.clock.now()
+            coming = () if place is None else await elsewhere.coming(unit, place, moment)
+        held = () if place is None else await elsewhere.clear(world, place)
+        held = () if place is None else (*held, *await world.store.held(place))
     except Unavailable as error:
         late = f"the memory store, which was not asked ({error.message}): erase again when it is up"
         return remains.model_copy(update={"stated": (*remains.stated, late)})
     wrong = [ref for ref in held if ref.id in {*done.memories, *done.retracted}]
     wrong += [ref for ref in held if ref.id in now and ref.revision != now[ref.id].revision]
+    late = [
+        f"memory store: {placed.ref.id} may still come, a change of the model has it in hand;"
+        " erase again"
+        for placed in coming
+    ]
     stated = "the memory store's freed segments: until it compacts them; they hold vectors, no text"
     return remains.model_copy(
         update={
-            "objects": len(held),
-            "found": (*remains.found, *(f"memory store: {ref.id}" for ref in wrong)),
+            "objects": len(held) + len(coming),
+            "found": (*remains.found, *(f"memory store: {ref.id}" for ref in wrong), *late),
             "stated": (*remains.stated, stated),
         }
     )

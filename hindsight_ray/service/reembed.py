@@ -9,6 +9,7 @@ searches, a space of its own is built there with it (`service/elsewhere.py`).
 """
 
 from collections.abc import Collection
+from datetime import datetime
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.scope import GLOBAL
 from hindsight_ray.domain.upkeep import Calibration, LabelledKind, Reembedding
 from hindsight_ray.errors import StorageFailed, Unavailable
-from hindsight_ray.ports import Embedder, Text, Unit, Vector
+from hindsight_ray.ports import Apart, Embedder, Text, Unit, Vector
 from hindsight_ray.service import commit, elsewhere
 from hindsight_ray.service.admit import admit
 from hindsight_ray.service.world import World
@@ -44,20 +45,26 @@ async def reembed(world: World, caller: Caller, command: Reembed) -> Reembedding
     target = _embedder(world, command.model, command.dimension, command.api_base)
     if pinned is not None and pinned[0] == target.space.model:
         return await _finish(world, target, command.sample)
-    built = await _build(world, target, command.slice)
+    built = await _build(world, target, command)
     if built is not None:
         return built
     checked, kept = await _checked(world, target, command.sample, beside=target.space.model)
     apart = not world.store.shares_ledger
     there = await elsewhere.searched(world, target.space, command.sample) if apart else ()
     async with world.ledger.writing() as unit:
+        (await admit(world, unit, caller)).require("administer", GLOBAL)
+        switched = await _in_use(unit, target)
         done, total = await unit.beside.counts(target.space.model)
-        if done != total:  # written meanwhile
-            return _progress(target, "building", done, total)
-        await unit.beside.switch(target.space.model, target.space.dimension)
-        if apart:
-            await _move_store(unit, target, there, pinned)
-        await commit.note(unit, caller.tenant, f"embedding {target.space.model}", by)
+        if not switched:
+            # Meanwhile somebody wrote, or changed to a third model, whose vectors would be lost.
+            if done != total or await unit.spaces.pinned() != pinned:
+                return _progress(target, "building", done, total)
+            await unit.beside.switch(target.space.model, target.space.dimension)
+            if apart:
+                await _move_store(unit, target, there, pinned, world.clock.now())
+            await commit.note(unit, caller.tenant, f"embedding {target.space.model}", by)
+    if switched:
+        return await _finish(world, target, command.sample)
     return Reembedding(
         model=target.space.model,
         state="switched",
@@ -104,30 +111,46 @@ def _progress(target: Embedder, state: str, done: int, total: int) -> Reembeddin
     )
 
 
-async def _build(world: World, target: Embedder, size: int) -> Reembedding | None:
+async def _build(world: World, target: Embedder, command: Reembed) -> Reembedding | None:
     """Embed the next texts that lack a vector of the new model; None when none does."""
     model = target.space.model
     async with world.ledger.reading() as unit:
-        lacking = await unit.beside.lacking(model, limit=size)
+        lacking = await unit.beside.lacking(model, limit=command.slice)
     if not lacking:
         return None
     vectors = await target.embed([text.content for text in lacking], "passage")
+    slice_ = None
     if not world.store.shares_ledger:
-        await elsewhere.put(world, target.space, lacking, vectors)
+        slice_ = await elsewhere.put(world, target.space, lacking, vectors)
     async with world.ledger.writing() as unit:
-        await unit.beside.put(model, lacking, vectors)
+        wanted = slice_ is None or await elsewhere.kept(unit, slice_, world.clock.now())
+        switched = await _in_use(unit, target)
+        if wanted and not switched:
+            await unit.beside.put(model, lacking, vectors)
         done, total = await unit.beside.counts(model)
+    if switched:
+        return await _finish(world, target, command.sample)
     return _progress(target, "building", done, total)
 
 
+async def _in_use(unit: Unit, target: Embedder) -> bool:
+    pinned = await unit.spaces.pinned()
+    return pinned is not None and pinned[0] == target.space.model
+
+
 async def _move_store(
-    unit: Unit, target: Embedder, there: Collection[MemoryRef], before: tuple[str, int] | None
+    unit: Unit,
+    target: Embedder,
+    there: Collection[MemoryRef],
+    before: tuple[str, int] | None,
+    now: datetime,
 ) -> None:
     """With the switch: tell the new space what it lacks, and leave every other."""
+    left = {model: one.dimension for model, one in (await unit.elsewhere.spaces()).items()}
     if before is not None:
-        await unit.elsewhere.keep(*before, left=True)
-    for model, (dimension, _) in (await unit.elsewhere.spaces()).items():
-        await unit.elsewhere.keep(model, dimension, left=True)
+        left[before[0]] = before[1]
+    for model, dimension in left.items():
+        await unit.elsewhere.keep(model, Apart(dimension, now))
     await unit.elsewhere.drop(target.space.model)
     await unit.elsewhere.tell_others(there)
 
@@ -144,6 +167,8 @@ async def _finish(world: World, target: Embedder, sample: int) -> Reembedding:
         return _progress(target, "done", total, total)
     checked, kept = await _checked(world, target, sample, beside=None, before=left[0])
     async with world.ledger.writing() as unit:
+        if not await _in_use(unit, target):  # another was switched to meanwhile
+            return _progress(target, "building", *await unit.beside.counts(target.space.model))
         for name in left:
             await unit.beside.drop(name)
     await elsewhere.drop_left(world)
@@ -169,6 +194,8 @@ async def _checked(
         chosen = [int(name) for name in drawn([str(one) for one in numbers], sample, len(numbers))]
         texts = await unit.beside.texts(chosen)
         kept = await unit.beside.of(beside, chosen)
+        if beside is not None:  # what was dropped or switched to meanwhile is found by the count
+            texts = [text for text in texts if text.number in kept]
         shares = [await _shared(unit, text.number, beside, before) for text in texts]
     again = await target.embed([text.content for text in texts], "passage") if texts else ()
     for text, vector in zip(texts, again, strict=True):

@@ -28,7 +28,8 @@ async def drop_tenant(world: World, caller: Caller, command: DropTenant) -> Tena
     """Delete the tenant of the caller's ticket. For `agent:operator` alone.
 
     One transaction in the ledger; then the memory store, where it is apart, lets go of the place
-    that no row names any more. Raises `NotFound` for a tenant that is not the ticket's.
+    that no row names any more. That place stays noted, and upkeep leaves it again: who is amid a
+    write may make it once more. Raises `NotFound` for a tenant that is not the ticket's.
     """
     await world.store.check()
     async with world.ledger.writing() as unit:
@@ -46,6 +47,8 @@ async def drop_tenant(world: World, caller: Caller, command: DropTenant) -> Tena
         ]
         await unit.policy.change(grants, (), admitted.now)
         place = await unit.intents.leave_place(command.tenant)
+        if place is not None:
+            await unit.elsewhere.keep_place(place, admitted.now)
         rows = await unit.policy.drop_tenant(command.tenant)
         await note_done(
             unit, admitted, verb="DropTenant", action="administer", scope=GLOBAL,

@@ -1,7 +1,5 @@
 """Another embedding model where a Weaviate searches: a collection beside, then in its place."""
 
-import json
-import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from hindsight_ray.errors import HindsightError, SpaceMismatch, StorageFailed
 from hindsight_ray.ports import Vector
 from tests.contracts.test_store_by_settings import KEY, named
 from tests.crash.test_killed_reembedding import killed_after
+from tests.places import Places, asked, new_places, places_of
 from tests.servers.weaviate import Weaviate
 
 _THINGS = (
@@ -81,34 +80,8 @@ async def _near(home: Path) -> dict[str, list[str]]:
         return answers
 
 
-def _asked(server: Weaviate, path: str) -> Any:
-    headers = {"Authorization": f"Bearer {server.api_key}"}
-    with urllib.request.urlopen(urllib.request.Request(server.url + path, headers=headers)) as got:
-        return json.load(got)
-
-
-def _delete(server: Weaviate, path: str) -> None:
-    headers = {"Authorization": f"Bearer {server.api_key}"}
-    asked = urllib.request.Request(server.url + path, headers=headers, method="DELETE")
-    with urllib.request.urlopen(asked):
-        """It is gone."""
-
-
-def _places(server: Weaviate) -> dict[str, set[str]]:
-    """Which places each collection has, by the server's own interface."""
-    classes = _asked(server, "/v1/schema")["classes"]
-    names = [one["class"] for one in classes if one["multiTenancyConfig"]["enabled"]]
-    return {n: {t["name"] for t in _asked(server, f"/v1/schema/{n}/tenants")} for n in names}
-
-
-def _new_in(server: Weaviate, before: dict[str, set[str]], like: str) -> set[str]:
-    now = _places(server)
-    return {
-        place
-        for name, places in now.items()
-        if name.startswith(like)
-        for place in places - before.get(name, set())
-    }
+def _new_in(server: Weaviate, before: Places, like: str) -> set[str]:
+    return {place for _, place in new_places(server, before, like)}
 
 
 @pytest.mark.covers("space.apart")
@@ -117,7 +90,7 @@ async def test_a_killed_change_on_weaviate_goes_on_to_what_an_embedded_home_answ
     tmp_path: Path, weaviate_server: Weaviate, line: str
 ) -> None:
     apart, here = tmp_path / "apart", tmp_path / "here"
-    before = _places(weaviate_server)
+    before = places_of(weaviate_server)
     ids = await _begin(apart, **named(weaviate_server))
     killed_after(apart, line)
     await _meanwhile(apart, ids)
@@ -128,7 +101,7 @@ async def test_a_killed_change_on_weaviate_goes_on_to_what_an_embedded_home_answ
     assert all(_TEXTS[1] not in near for near in found.values())
     assert _new_in(weaviate_server, before, _OLD) == set()  # nothing of this home is left there
     (place,) = _new_in(weaviate_server, before, _NEW)
-    held = _asked(weaviate_server, f"/v1/objects?class={_NEW}&tenant={place}&limit=100")["objects"]
+    held = asked(weaviate_server, f"/v1/objects?class={_NEW}&tenant={place}&limit=100")["objects"]
     assert ids[1] not in {one["properties"]["memory"] for one in held}
     assert len(held) == len(_TEXTS)
 
@@ -162,7 +135,7 @@ async def test_a_space_that_was_left_by_a_killed_process_is_dropped_by_upkeep(
     tmp_path: Path, weaviate_server: Weaviate
 ) -> None:
     home = tmp_path / "home"
-    before = _places(weaviate_server)
+    before = places_of(weaviate_server)
     await _begin(home, **named(weaviate_server))
     killed_after(home, "switched 12")
     assert _new_in(weaviate_server, before, _OLD)
@@ -181,17 +154,17 @@ async def test_what_the_server_lost_of_a_space_that_was_built_is_told_with_the_s
     tmp_path: Path, weaviate_server: Weaviate
 ) -> None:
     home = tmp_path / "home"
-    before = _places(weaviate_server)
+    before = places_of(weaviate_server)
     await _begin(home, **named(weaviate_server))
     async with hr.open(home) as hindsight:
         await hindsight.operator("acme").reembed("static")
     (place,) = _new_in(weaviate_server, before, _NEW)
     path = f"/v1/objects?class={_NEW}&tenant={place}&limit=100"
-    lost = _asked(weaviate_server, path)["objects"][0]
-    _delete(weaviate_server, f"/v1/objects/{_NEW}/{lost['id']}?tenant={place}")
-    assert len(_asked(weaviate_server, path)["objects"]) == len(_TEXTS) - 1
+    lost = asked(weaviate_server, path)["objects"][0]
+    asked(weaviate_server, f"/v1/objects/{_NEW}/{lost['id']}?tenant={place}", "DELETE")
+    assert len(asked(weaviate_server, path)["objects"]) == len(_TEXTS) - 1
     await _move(home)
-    held = _asked(weaviate_server, path)["objects"]
+    held = asked(weaviate_server, path)["objects"]
     assert lost["id"] in {one["id"] for one in held}
     assert len(held) == len(_TEXTS)
 
@@ -226,15 +199,15 @@ async def test_who_is_erased_while_a_space_is_built_is_erased_there_too(
     tmp_path: Path, weaviate_server: Weaviate
 ) -> None:
     home = tmp_path / "home"
-    before = _places(weaviate_server)
+    before = places_of(weaviate_server)
     await _begin(home, **named(weaviate_server))
     async with hr.open(home) as hindsight:
         operator = hindsight.operator("acme")
         await operator.ask(c.Reembed(model="static", slice=6))
         (place,) = _new_in(weaviate_server, before, _NEW)
         path = f"/v1/objects?class={_NEW}&tenant={place}&limit=100"
-        assert len(_asked(weaviate_server, path)["objects"]) == 6
+        assert len(asked(weaviate_server, path)["objects"]) == 6
         await operator.ask(c.Erase.model_validate({"user": "alice"}))
-        assert _asked(weaviate_server, path)["objects"] == []
+        assert asked(weaviate_server, path)["objects"] == []
         await hindsight.drop_tenant("acme")
         assert _new_in(weaviate_server, before, "Hindsight") == set()

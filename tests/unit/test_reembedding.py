@@ -1,7 +1,7 @@
 """Another embedding model: built beside, switched at once, checked, and only then alone."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from hindsight_ray.errors import (
     StorageFailed,
     Unavailable,
 )
-from hindsight_ray.ports import Purpose, Vector
+from hindsight_ray.ports import Embedder, Purpose, Vector
 from hindsight_ray.service.forget import forget
 from hindsight_ray.service.reembed import calibrate, reembed
 from hindsight_ray.service.search import search
@@ -47,8 +47,33 @@ class Turned(HashedEmbedder):
         return found
 
 
+class Interrupted(Turned):
+    """While it embeds for the nth time, somebody else does something first."""
+
+    meanwhile: Callable[[], Awaitable[None]] | None = None
+    at = 1
+
+    async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vector:
+        found = await super().embed(texts, purpose)
+        self.at -= 1
+        if self.at == 0 and self.meanwhile is not None:
+            await self.meanwhile()
+        return found
+
+
+class Third(Turned):
+    """One more space."""
+
+    @property
+    def space(self) -> EmbeddingSpace:
+        return replace(super().space, model="third")
+
+
 def _made(home: Staged, embedder: HashedEmbedder) -> World:
-    return replace(home.world, make_embedder=lambda *_: embedder)
+    def make(_model: str, _dimension: int | None, _api_base: str | None) -> Embedder:
+        return embedder
+
+    return replace(home.world, make_embedder=make)
 
 
 async def _wrote(where: World, caller: Caller, content: str) -> str:
@@ -137,6 +162,59 @@ async def test_a_space_that_is_not_what_its_model_says_is_not_switched_to(tmp_pa
         async with home.world.ledger.reading() as unit:
             assert (await unit.spaces.pinned() or ("",))[0] == HashedEmbedder().space.model
         assert await _vector_hits(there, alice, "Locker 2 holds 2 ropes")
+
+
+@pytest.mark.covers("space.at_once")
+@pytest.mark.parametrize("at", [1, 2])  # amid a slice, and amid the look before the switch
+async def test_a_change_that_others_finished_meanwhile_leaves_no_vector_beside(
+    tmp_path: Path, at: int
+) -> None:
+    async with world(tmp_path) as home:
+        alice = await home.caller(user="alice")
+        operator = await home.caller(agent="operator")
+        for n in range(3):
+            await _wrote(home.world, alice, f"Locker {n} holds {n} ropes")
+
+        async def finished() -> None:
+            while (await _step(_made(home, Turned()), operator)).state != "done":
+                """The next slice."""
+
+        model = Interrupted()
+        model.at, model.meanwhile = at, finished
+        step = await _step(_made(home, model), operator)
+        if at == 2:
+            assert step.state == "building"
+            step = await _step(_made(home, model), operator)
+        assert (step.state, step.total) == ("done", 3)
+        async with home.world.ledger.reading() as unit:
+            assert await unit.beside.models() == []
+
+
+@pytest.mark.covers("space.at_once")
+async def test_nothing_is_switched_over_what_others_switched_to_meanwhile(tmp_path: Path) -> None:
+    async with world(tmp_path) as home:
+        alice = await home.caller(user="alice")
+        operator = await home.caller(agent="operator")
+        for n in range(3):
+            await _wrote(home.world, alice, f"Locker {n} holds {n} ropes")
+        to_third = Reembed(model="third", slice=4, sample=5)
+
+        async def switched() -> None:
+            while (await reembed(_made(home, Third()), operator, to_third)).state != "switched":
+                """The next slice."""
+
+        model = Interrupted()
+        model.at, model.meanwhile = 2, switched
+        assert (await _step(_made(home, model), operator)).state == "building"
+        assert (await _step(_made(home, model), operator)).state == "building"  # nothing switched
+        async with home.world.ledger.reading() as unit:
+            assert (await unit.spaces.pinned() or ("",))[0] == "third"
+        assert (await _step(_made(home, model), operator)).state == "switched"
+        while (await _step(_made(home, model), operator)).state != "done":
+            """Looking at it."""
+        async with home.world.ledger.reading() as unit:
+            assert await unit.beside.models() == []
+            assert (await unit.spaces.pinned() or ("",))[0] == "turned"
 
 
 async def test_the_model_is_the_operator_s_to_change_where_models_can_be_had(

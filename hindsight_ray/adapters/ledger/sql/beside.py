@@ -97,6 +97,9 @@ def _texts(connection: Connection, numbers: Sequence[int]) -> list[Text]:
 
 
 def _put(connection: Connection, model: str, texts: Sequence[Text], vectors: Vector) -> int:
+    pinned = pinned_space(connection)
+    if pinned is not None and pinned[0] == model:  # switched to meanwhile
+        return 0
     asked = {"numbers": json.dumps([text.number for text in texts])}
     now = dict(dialect.plain_rows(connection.execute(_REVISIONS, asked)))
     rows = [

@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any
 
 from sqlalchemy import bindparam, delete, select
 from sqlalchemy.engine import Connection
@@ -16,13 +18,19 @@ from hindsight_ray.adapters.ledger.sql.schema import (
     intents,
     memories,
     memory_vectors,
+    micros,
+    micros_or_none,
+    moment,
+    moment_or_none,
     places,
 )
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.ids import MemoryUuid
-from hindsight_ray.ports import Placed, StoredObject, Text, Vector
+from hindsight_ray.ports import Apart, InHand, Placed, StoredObject, Text, Vector
 
-_SPACES = "memory store's other spaces"  # among the facts
+_SPACES = "memory store's other spaces"  # each a list of rows, among the facts
+_IN_HAND = "memory store's slices in hand"
+_LEFT = "memory store's left places"
 _m = memories.c
 _OBJECTS = (
     select(
@@ -41,20 +49,58 @@ _CURRENT = (
 )
 
 
+_OF_PLACES = (
+    select(places.c.place, _m.memory_id, _m.revision)
+    .join(places, places.c.tenant == _m.tenant)
+    .join(memory_vectors, memory_vectors.c.memory == _m.number)
+    .where(
+        places.c.place.in_(dialect.members(bindparam("places"))),
+        _m.memory_id.in_(dialect.members(bindparam("ids"))),
+    )
+)
+
+
+Row = list[Any]
+
+
 class SqlElsewhere:
     """`SpacesApart` over SQL."""
 
     def __init__(self, work: Work) -> None:
         self._work = work
 
-    async def spaces(self) -> Mapping[str, tuple[int, bool]]:
+    async def spaces(self) -> Mapping[str, Apart]:
         return await self._work.do(_spaces)
 
-    async def keep(self, model: str, dimension: int, *, left: bool) -> None:
-        await self._work.do(_keep, model, (dimension, left))
+    async def keep(self, model: str, space: Apart) -> None:
+        row = [model, space.dimension, micros_or_none(space.left)]
+        await self._work.do(_keep, _SPACES, model, row)
 
     async def drop(self, model: str) -> None:
-        await self._work.do(_keep, model, None)
+        await self._work.do(_keep, _SPACES, model, None)
+
+    async def take(self, slice_: InHand) -> None:
+        objects = [[one.place, one.ref.id, one.ref.revision] for one in slice_.placed]
+        row = [slice_.token, slice_.model, slice_.dimension, micros(slice_.at), objects]
+        await self._work.do(_keep, _IN_HAND, slice_.token, row)
+
+    async def in_hand(self) -> Sequence[InHand]:
+        return await self._work.do(_in_hand)
+
+    async def let_go(self, token: str) -> None:
+        await self._work.do(_keep, _IN_HAND, token, None)
+
+    async def keep_place(self, place: str, at: datetime) -> None:
+        await self._work.do(_keep, _LEFT, place, [place, micros(at)])
+
+    async def left_places(self) -> Mapping[str, datetime]:
+        return await self._work.do(_left_places)
+
+    async def drop_place(self, place: str) -> None:
+        await self._work.do(_keep, _LEFT, place, None)
+
+    async def counted(self, placed: Sequence[Placed]) -> frozenset[Placed]:
+        return await self._work.do(_counted, placed)
 
     async def places(self) -> Mapping[str, str]:
         return await self._work.do(_places)
@@ -71,21 +117,44 @@ class SqlElsewhere:
         return await self._work.do(_tell_others, frozenset((ref.id, ref.revision) for ref in told))
 
 
-def _spaces(connection: Connection) -> dict[str, tuple[int, bool]]:
-    named = select(facts.c.value).where(facts.c.name == _SPACES)
-    kept = connection.execute(named).scalar_one_or_none()
-    return {model: (dimension, left) for model, dimension, left in json.loads(kept or "[]")}
+def _rows(connection: Connection, name: str) -> list[Row]:
+    kept = connection.execute(select(facts.c.value).where(facts.c.name == name))
+    return list(json.loads(kept.scalar_one_or_none() or "[]"))
 
 
-def _keep(connection: Connection, model: str, state: tuple[int, bool] | None) -> None:
-    known = _spaces(connection)
-    known.pop(model, None)
-    if state is not None:
-        known[model] = state
-    connection.execute(delete(facts).where(facts.c.name == _SPACES))
-    if known:
-        value = json.dumps([[name, *rest] for name, rest in known.items()])
-        connection.execute(facts.insert(), {"name": _SPACES, "value": value})
+def _keep(connection: Connection, name: str, key: str, row: Row | None) -> None:
+    """Put this row in the place of the one that begins with the key, or of none."""
+    rows = [one for one in _rows(connection, name) if one[0] != key]
+    if row is not None:
+        rows.append(row)
+    connection.execute(delete(facts).where(facts.c.name == name))
+    if rows:
+        connection.execute(facts.insert(), {"name": name, "value": json.dumps(rows)})
+
+
+def _spaces(connection: Connection) -> dict[str, Apart]:
+    rows = _rows(connection, _SPACES)
+    return {model: Apart(dimension, moment_or_none(left)) for model, dimension, left in rows}
+
+
+def _in_hand(connection: Connection) -> list[InHand]:
+    return [
+        InHand(token, model, dimension, moment(at), tuple(_at(*one) for one in objects))
+        for token, model, dimension, at, objects in _rows(connection, _IN_HAND)
+    ]
+
+
+def _left_places(connection: Connection) -> dict[str, datetime]:
+    return {place: moment(at) for place, at in _rows(connection, _LEFT)}
+
+
+def _counted(connection: Connection, placed: Sequence[Placed]) -> frozenset[Placed]:
+    asked = {
+        "places": json.dumps(sorted({one.place for one in placed})),
+        "ids": json.dumps(sorted({one.ref.id for one in placed})),
+    }
+    rows = connection.execute(_OF_PLACES, asked)
+    return frozenset(_at(*row) for row in rows) & frozenset(placed)
 
 
 def _places(connection: Connection) -> dict[str, str]:

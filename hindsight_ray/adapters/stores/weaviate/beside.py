@@ -5,7 +5,7 @@ from typing import Any
 
 from weaviate.collections import CollectionAsync
 
-from hindsight_ray.adapters.stores.weaviate import schema
+from hindsight_ray.adapters.stores.weaviate import connection, schema
 from hindsight_ray.adapters.stores.weaviate.paging import ref_of
 from hindsight_ray.adapters.stores.weaviate.store import WeaviateStore
 from hindsight_ray.domain.event import MemoryRef
@@ -27,6 +27,16 @@ class WeaviateBeside(WeaviateStore):
             return [ref_of(one.properties) for one in found.objects]
 
         return await self._with_place(place, ask) or ()
+
+    async def made(self) -> bool:
+        """By a connection of its own: the store's makes the collection."""
+        reached = await connection.connected(self._server)
+        try:
+            async with connection.bounded(self._server):
+                name = schema.collection_name(self._space.model)
+                return await reached.client.collections.exists(name)
+        finally:
+            await reached.close()
 
     async def end(self) -> None:
         """Delete the collection, unless another home has a place in it."""
