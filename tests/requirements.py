@@ -133,7 +133,10 @@ REQUIREMENTS: dict[str, Requirement] = {
     "G9.unread": _R(
         "who may not read a scope leaves so many memories there, whatever others wrote", "G9"
     ),
-    "G9.quota": _R("a scope takes no more memories than its limit", "G9"),
+    "G9.quota": _R(
+        "a scope takes no more memories than its limit of what its author may be shown or made",
+        "G9",
+    ),
     "G9.recording": _R("a host takes apart only so much at once of what is recorded", "G9"),
     # From work to memory
     "record.gaps": _R("missing numbers are found at the cost of what is new", _SERIES),
@@ -261,6 +264,11 @@ REQUIREMENTS: dict[str, Requirement] = {
     "life.cold": _R("cold memories are archived, found by nobody, and restorable", _LIFE),
     "life.archive_first": _R("nothing is let go that was not archived before", _LIFE),
     "life.quota": _R("over its quota a scope archives what it keeps least", _LIFE),
+    "life.share": _R(
+        "who holds less than an equal share of a full scope loses nothing to what others wrote, its"
+        " owner nothing to guests",
+        "hindsight_ray/core/least.py",
+    ),
     "life.quota_outside": _R(
         "text from outside pushes out nothing but its like, and goes first for anybody's word",
         "hindsight_ray/service/room.py",

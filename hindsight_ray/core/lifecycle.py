@@ -4,13 +4,11 @@ Pure: whoever looks after memories brings the moment and the statistics. Nothing
 not put away before.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from hindsight_ray.core.audience import doubted
-from hindsight_ray.core.retention import last_use, retention
+from hindsight_ray.core.retention import last_use
 from hindsight_ray.domain.memory import Memory, MemoryStatistics, Status
 
 HOT_DAYS = 30
@@ -70,36 +68,3 @@ def next_step(
     if memory.status in _LIVING and tier(memory, statistics, now) == "cold":
         return Step("archive", f"cold: not used for more than {WARM_DAYS} days, never accessed")
     return None
-
-
-def least_kept(
-    memories: Iterable[tuple[Memory, MemoryStatistics]],
-    now: datetime,
-    count: int,
-    *,
-    weight: float = 0.0,
-) -> list[Memory]:
-    """The `count` memories of lowest retention: of equal ones outdated, then older ones first.
-
-    Before them what nobody has stood by: text from outside, then what waits and weighs less than
-    `weight`. Whatever else waits comes after them.
-    """
-    found = list(memories)
-    found.sort(
-        key=lambda pair: (
-            _standing(pair[0], weight),
-            retention(pair[0], pair[1], now),
-            pair[0].status != "outdated",
-            pair[0].created_at,
-            pair[0].id,
-        )
-    )
-    return [memory for memory, _ in found[: max(count, 0)]]
-
-
-def _standing(memory: Memory, weight: float) -> int:
-    if memory.status == "quarantined" or doubted(memory):
-        return 0
-    if memory.status == "pending":
-        return 1 if memory.source.weight < weight else 3
-    return 2

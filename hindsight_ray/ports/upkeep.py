@@ -43,6 +43,10 @@ class UpkeepLog(Protocol):
         by now, and whose word it is."""
         ...
 
+    async def made(self, row_filter: RowFilter, by: str) -> int:
+        """How many of the rows that pass this principal made."""
+        ...
+
     async def on_project(self, tenant: str, project: str) -> Sequence[Memory]:
         """Current memories of a project that are not archived."""
         ...

@@ -39,7 +39,7 @@ async def archive(world: World, caller: Caller, command: Archive) -> Receipt:
         admitted.require("forget", memory.scope)
         if memory.status == "archived":
             raise _not_so(memory, "is archived already")
-        await away.room_away(world, unit, memory)
+        await away.room_away(world, unit, admitted, memory.scope)
         by = commit.author(admitted, "Archive", "forget", memory.scope)
         await upkeep.archive(unit, memory, by, "asked for")
         receipt = _receipt(command.command_id, "archived", memory, admitted)
@@ -66,8 +66,10 @@ async def restore(world: World, caller: Caller, command: Restore) -> Receipt:
             return done
         if memory.status != "archived":
             raise _not_so(memory, "is not archived")
-        rows = await beside(unit, memory.tenant, memory.scope, memory.audience, admitted.now)
-        if await unit.memories.count(rows) >= world.settings.memories_per_scope_max:
+        by = commit.author(admitted, "Restore", "review", memory.scope)
+        known = await beside(unit, memory, by, admitted)
+        limit = world.settings.memories_per_scope_max
+        if await known.count(unit, limit - 1) >= limit:
             raise OverQuota(f"`scope` {memory.scope!r} is full", scope=memory.scope)
         expired = memory.expires_at is not None and memory.expires_at <= admitted.now
         status, why = await _before(unit, memory), "restored"
@@ -79,7 +81,6 @@ async def restore(world: World, caller: Caller, command: Restore) -> Receipt:
             "revision": memory.revision + 1,
             "updated_at": admitted.now,
         }
-        by = commit.author(admitted, "Restore", "review", memory.scope)
         await commit.put(unit, memory.model_copy(update=changes), None, by, why)
         # It has just been wanted: so it is not cold again at the next look.
         await unit.stats.verify(memory.tenant, [memory.id], admitted.now)
@@ -124,10 +125,8 @@ async def close_project(world: World, caller: Caller, command: CloseProject) -> 
         known = await unit.upkeep.on_project(caller.tenant, command.project)
         readable = [memory for memory in known if admitted.may_read(memory.audience, memory.labels)]
         mine = [memory for memory in readable if admitted.access.may("forget", memory.scope)]
-        alike = Counter((memory.scope, memory.audience) for memory in mine)
-        first = {(memory.scope, memory.audience): memory for memory in mine}
-        for name, count in alike.items():
-            await away.room_away(world, unit, first[name], count)
+        for scope, count in Counter(memory.scope for memory in mine).items():
+            await away.room_away(world, unit, admitted, scope, count)
         for memory in mine:
             by = commit.author(admitted, "CloseProject", "forget", memory.scope)
             await upkeep.archive(unit, memory, by, f"project {command.project!r} is closed")

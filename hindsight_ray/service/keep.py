@@ -140,9 +140,10 @@ async def commit_draft(
     if len(judged) == 1 and judged[0].merged is not None:
         return await _merge(unit, prepared, judged[0], by)
     made = 0
-    if reads:
+    if reader is None or reader.may_read(draft.audience):  # whatever labels the draft bears
         touched = {m.id for verdict in judged for m in (*verdict.outdated, *verdict.set_aside)}
-        made = await room_for(world, unit, draft, by, len(prepared.parts), spare=touched)
+        parts = len(prepared.parts)
+        made = await room_for(world, unit, draft, by, parts, reader=reader, spare=touched)
     else:
         await room_unread(world, unit, draft, by, len(prepared.parts))
     receipt = await _store(world, unit, prepared, judged, by)

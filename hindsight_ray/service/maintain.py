@@ -5,7 +5,7 @@ to, so a pass that was stopped goes on there. Time is the world's clock. Nothing
 not archived before, and its last text stays in its history until it is erased.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from hindsight_ray.core.lifecycle import Keeping, Step, next_step
@@ -21,7 +21,7 @@ from hindsight_ray.ports import Unit
 from hindsight_ray.service import away, commit, elsewhere
 from hindsight_ray.service.admit import admit
 from hindsight_ray.service.commit import Author
-from hindsight_ray.service.least import everything, least
+from hindsight_ray.service.least import ALL, everything, least, shrink
 from hindsight_ray.service.settle import changing, sweep
 from hindsight_ray.service.world import World
 
@@ -90,20 +90,24 @@ async def make_room(
     rows: RowFilter,
     by: Author,
     count: int,
-    spare: Collection[str] = (),
     *,
+    among: Callable[[Memory], bool] = lambda _: True,
     weight: float = 0.0,
 ) -> list[MemoryUuid]:
-    """Archive the `count` least kept memories of these rows: what nobody has stood by first.
+    """Archive the `count` memories of these rows that give way first, `among` those.
 
     What waits is among it where its source weighs less than `weight`; else it goes last.
     """
     if count <= 0:
         return []
-    chosen = await least(unit, rows, by.now, count, spare, weight=weight)
+    chosen = await least(unit, rows, by.now, count, among=among, weight=weight)
     for memory in chosen:
-        await archive(unit, memory, by, f"over the quota of `{memory.scope}`")
+        await archive(unit, memory, by, _over(memory))
     return [memory.id for memory in chosen]
+
+
+def _over(memory: Memory) -> str:
+    return f"over the quota of `{memory.scope}`"
 
 
 async def _take(unit: Unit, memory: Memory, step: Step, by: Author) -> None:
@@ -114,19 +118,21 @@ async def _take(unit: Unit, memory: Memory, step: Step, by: Author) -> None:
 
 
 async def _within_quotas(world: World, tenant: str, by: Author) -> Sequence[MemoryUuid]:
-    """Scopes that hold more than they may since the limit was lowered."""
+    """Put away what scopes hold beyond their quota: it was lowered, or no writer was shown all."""
     limit = world.settings.memories_per_scope_max
     async with world.ledger.reading() as unit:
-        over = {
-            scope: count - limit
-            for scope, count in (await unit.upkeep.scopes(tenant)).items()
-            if count > limit
-        }
+        held = await unit.upkeep.scopes(tenant)
     archived: list[MemoryUuid] = []
-    for scope, count in sorted(over.items()):
-        async with changing(world, f"quota of {scope}") as unit:
+    for scope, count in sorted(held.items()):
+        if count > limit:
             rows = replace(
-                everything(tenant), scopes=frozenset({scope}), statuses=LIVING | {"quarantined"}
+                everything(tenant), scopes=frozenset({scope}), statuses=ALL - {"archived"}
             )
-            archived += await make_room(unit, rows, by, count)
+            archived += await shrink(
+                world, rows, by, limit=limit, count=count - limit, act=_put_away
+            )
     return archived
+
+
+async def _put_away(unit: Unit, memory: Memory, by: Author) -> None:
+    await archive(unit, memory, by, _over(memory))

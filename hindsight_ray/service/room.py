@@ -7,50 +7,119 @@ from outside pushes out nothing but its like. An author who may not read a scope
 and is told nothing of it: so many of its memories are kept there, whatever others wrote.
 """
 
-from collections.abc import Collection, Sequence
-from dataclasses import replace
-from datetime import datetime
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 
-from hindsight_ray.core.audience import contained_keys, doubted_keys
+from hindsight_ray.core.audience import contained_keys, doubted_keys, readable_keys
+from hindsight_ray.core.least import said_by
 from hindsight_ray.domain.draft import Draft
+from hindsight_ray.domain.memory import Memory, Status
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.domain.scope import user_scope
 from hindsight_ray.errors import OverQuota
 from hindsight_ray.ports import Unit
 from hindsight_ray.service import away
+from hindsight_ray.service.admit import Admitted
 from hindsight_ray.service.commit import Author
 from hindsight_ray.service.maintain import LIVING, make_room
+from hindsight_ray.service.seen import ANSWERED, shows
 from hindsight_ray.service.world import World
 
+_HELD: frozenset[Status] = frozenset({"active", "pending", "quarantined", "outdated"})
 _SPARE = 100  # one part of so many of a full scope is archived at once, so that few writes pay
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What counts of a scope for a record of some audience: what asks nothing of a reader that it
+    does not, and of that what its author may be shown or made itself. So no refusal tells of other
+    records; what lies over the quota beyond that is upkeep's to put right.
+
+    `reader` is None for what the product keeps itself, for which all of it counts.
+    """
+
+    rows: RowFilter
+    scope: str
+    principal: str
+    reader: Admitted | None
+
+    async def count(self, unit: Unit, most: int) -> int:
+        """How many; any number up to `most` may stand for one that is no larger."""
+        held = await unit.memories.count(self.rows)
+        if self.reader is None or held <= most:
+            return held
+        access, keys = self.reader.access, self.rows.keys or frozenset()
+        seen = replace(
+            self.rows,
+            keys=keys & readable_keys(await unit.keys.all(self.rows.tenant), access),
+            denied_labels=access.denied_labels,
+            statuses=_HELD if access.may("review", self.scope) else ANSWERED,
+        )
+        shown = await unit.memories.count(seen)
+        if shown == held:
+            return held
+        made = [await unit.upkeep.made(rows, self.principal) for rows in (self.rows, seen)]
+        return shown + made[0] - made[1]
+
+    def counts(self, memory: Memory) -> bool:
+        """Whether a memory of these rows does."""
+        reader = self.reader
+        return reader is None or shows(reader, memory) or said_by(memory.source) == self.principal
+
+
+async def beside(unit: Unit, like: Draft | Memory, by: Author, reader: Admitted | None) -> Beside:
+    """What counts for `reader`, who may read the record's audience."""
+    rows = RowFilter(
+        tenant=like.tenant,
+        now=by.now,
+        keys=contained_keys(await unit.keys.all(like.tenant), like.audience),
+        scopes=frozenset({like.scope}),
+        statuses=_HELD,
+    )
+    return Beside(rows, like.scope, by.principal, reader)
+
+
 async def room_for(
-    world: World, unit: Unit, draft: Draft, by: Author, parts: int, *, spare: Collection[str]
+    world: World,
+    unit: Unit,
+    draft: Draft,
+    by: Author,
+    parts: int,
+    *,
+    reader: Admitted | None,
+    spare: Collection[str],
 ) -> int:
     """See that `parts` more fit; return how many had to be archived for that, none of `spare`.
 
-    Counts and archives only what asks nothing of a reader that the draft does not. Raises
-    `OverQuota` where too little of that may be archived, or the scope's archive is full.
+    Counts and archives only what is `Beside` the draft. Raises `OverQuota` where too little of that
+    may be archived, or the scope's archive is full.
     """
     limit = world.settings.memories_per_scope_max
     if await unit.memories.change_number(draft.tenant) + parts <= limit:
         return 0  # each memory has come with a change: there cannot be as many
-    rows = await beside(unit, draft.tenant, draft.scope, draft.audience, by.now)
-    lacking = await unit.memories.count(rows) + parts - limit
+    known = await beside(unit, draft, by, reader)
+    lacking = await known.count(unit, limit - parts) + parts - limit
     if lacking <= 0:
         return 0
-    await away.check(world, unit, rows, draft.scope, lacking)
+    if reader is None:
+        await away.check(world, unit, known.rows, draft.scope, lacking)
+    else:
+        await away.room_away(world, unit, reader, draft.scope, lacking)
     doubted = draft.status == "quarantined" or not draft.source.trusted
     own, wanted = _own(draft), max(lacking, limit // _SPARE)
+
+    def among(memory: Memory) -> bool:
+        return memory.id not in spare and known.counts(memory)
+
     made = 0
     if own or not doubted:
-        made = await _without_doubted(unit, rows, by, wanted, spare)
+        made = await _without_doubted(unit, known.rows, by, wanted, among)
     if own and not doubted and made < lacking:
-        everything = replace(rows, statuses=LIVING | {"pending"})
+        everything = replace(known.rows, statuses=LIVING | {"pending"})
         weight = draft.source.weight
-        made += len(await make_room(unit, everything, by, wanted - made, spare, weight=weight))
+        count = wanted - made
+        made += len(await make_room(unit, everything, by, count, among=among, weight=weight))
     if made < lacking:
         raise OverQuota(
             f"`scope` {draft.scope!r} holds {limit} memories, as many as it may;"
@@ -59,20 +128,6 @@ async def room_for(
             limit=limit,
         )
     return made
-
-
-async def beside(
-    unit: Unit, tenant: str, scope: str, audience: Sequence[str], now: datetime
-) -> RowFilter:
-    """What counts of a scope for a record of this audience: what asks nothing of a reader that it
-    does not, so that no refusal tells of other records."""
-    return RowFilter(
-        tenant=tenant,
-        now=now,
-        keys=contained_keys(await unit.keys.all(tenant), audience),
-        scopes=frozenset({scope}),
-        statuses=frozenset({"active", "pending", "quarantined", "outdated"}),
-    )
 
 
 async def room_unread(world: World, unit: Unit, draft: Draft, by: Author, parts: int) -> None:
@@ -95,14 +150,14 @@ async def room_unread(world: World, unit: Unit, draft: Draft, by: Author, parts:
 
 
 async def _without_doubted(
-    unit: Unit, rows: RowFilter, by: Author, count: int, spare: Collection[str]
+    unit: Unit, rows: RowFilter, by: Author, count: int, among: Callable[[Memory], bool]
 ) -> int:
     """Archive what is set apart, then what is from outside and only marked; return how many."""
     apart = replace(rows, statuses=frozenset({"quarantined"}))
-    made = len(await make_room(unit, apart, by, count, spare))
+    made = len(await make_room(unit, apart, by, count, among=among))
     catalogue = await unit.keys.all(rows.tenant)
     marked = replace(rows, statuses=LIVING, keys=doubted_keys(catalogue) & (rows.keys or set()))
-    return made + len(await make_room(unit, marked, by, count - made, spare))
+    return made + len(await make_room(unit, marked, by, count - made, among=among))
 
 
 def with_room_made(receipt: Receipt, archived: int) -> Receipt:

@@ -1,8 +1,11 @@
 """What every ledger counts for quotas: by scope, in archives, and by who made a memory."""
 
+from dataclasses import replace
+
 import pytest
 
 from hindsight_ray.ports import Ledger
+from hindsight_ray.service.least import everything
 from tests.records import memory_of, name_of, put
 from tests.worlds import START, TENANT
 
@@ -25,3 +28,9 @@ async def test_memories_are_counted_by_where_they_are_and_who_made_them(ledger: 
         assert await unit.upkeep.first_said(TENANT, "global", "agent:writer") == 3
         assert await unit.upkeep.first_said(TENANT, "global", "user:bob") == 0
         assert await unit.upkeep.first_said(TENANT, "user:bob", "agent:writer") == 1
+        rows = replace(everything(TENANT), scopes=frozenset({"global"}))
+        assert await unit.upkeep.made(rows, "agent:writer") == 3
+        assert await unit.upkeep.made(rows, "user:bob") == 0
+        apart = replace(rows, statuses=frozenset({"quarantined"}))
+        assert await unit.upkeep.made(apart, "agent:writer") == 1
+        assert await unit.upkeep.made(replace(rows, keys=frozenset()), "agent:writer") == 0

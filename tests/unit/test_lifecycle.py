@@ -5,7 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from hindsight_ray.core.lifecycle import Keeping, least_kept, next_step, tier
+from hindsight_ray.core.least import least_kept
+from hindsight_ray.core.lifecycle import Keeping, next_step, tier
 from hindsight_ray.core.retention import last_use, recency, retention
 from hindsight_ray.domain.memory import Memory, MemoryStatistics
 from tests.records import memory_of

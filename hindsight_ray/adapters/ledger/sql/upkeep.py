@@ -85,6 +85,9 @@ class SqlUpkeep:
     async def first_said(self, tenant: str, scope: str, by: str) -> int:
         return await self._work.do(_first_said, tenant, scope, by)
 
+    async def made(self, row_filter: RowFilter, by: str) -> int:
+        return await self._work.do(_made, row_filter, by)
+
     async def on_project(self, tenant: str, project: str) -> Sequence[Memory]:
         return await self._work.do(_on_project, tenant, project)
 
@@ -134,6 +137,27 @@ def _scopes(connection: Connection, tenant: str, *, archived: bool) -> dict[str,
 def _first_said(connection: Connection, tenant: str, scope: str, by: str) -> int:
     asked = {"tenant": tenant, "scope": scope, "by": by}
     return connection.execute(_FIRST_SAID, asked).scalar_one()
+
+
+@functools.lru_cache(maxsize=512)
+def _made_sql(shape: filters.Shape) -> Select[*tuple[Any, ...]]:
+    said = table.join(memory_revisions, memory_revisions.c.memory == table.c.number)
+    return (
+        select(func.count())
+        .select_from(said)
+        .where(
+            memory_revisions.c.revision == 1,
+            memory_revisions.c.by == bindparam("by"),
+            *filters.conditions(shape),
+        )
+    )
+
+
+def _made(connection: Connection, row_filter: RowFilter, by: str) -> int:
+    if row_filter.empty:
+        return 0
+    bound = filters.parameters(row_filter) | {"by": by}
+    return connection.execute(_made_sql(filters.shape_of(row_filter)), bound).scalar_one()
 
 
 def _on_project(connection: Connection, tenant: str, project: str) -> list[Memory]:
