@@ -296,14 +296,6 @@ REQUIREMENTS: dict[str, Requirement] = {
         "a store apart is given another space beside, killed or not; what was left is dropped",
         "hindsight_ray/service/elsewhere.py",
     ),
-    "space.calibrate": _R("a model's thresholds follow from labelled pairs", _SPACE),
-    # Text from outside
-    "poison.apart": _R(
-        "text from outside is quarantined in `global` and in scopes shared by grant", _OUTSIDE
-    ),
-    "poison.marked": _R("where its author alone reads it, it is found and marked", _OUTSIDE),
-    "poison.untouched": _R("it changes nothing that somebody said or has accepted", _OUTSIDE),
-    "poison.run": _R(
     "space.at_once": _R(
         "several changes of the model at once mix nothing, lose nothing and leave nothing", _SPACE
     ),
@@ -312,6 +304,14 @@ REQUIREMENTS: dict[str, Requirement] = {
         " erasure is proven before",
         "hindsight_ray/service/elsewhere.py",
     ),
+    "space.calibrate": _R("a model's thresholds follow from labelled pairs", _SPACE),
+    # Text from outside
+    "poison.apart": _R(
+        "text from outside is quarantined in `global` and in scopes shared by grant", _OUTSIDE
+    ),
+    "poison.marked": _R("where its author alone reads it, it is found and marked", _OUTSIDE),
+    "poison.untouched": _R("it changes nothing that somebody said or has accepted", _OUTSIDE),
+    "poison.run": _R(
         "who recalled it in a run writes nothing wider than its readers in that run", _OUTSIDE
     ),
     "poison.author": _R(
