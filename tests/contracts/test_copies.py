@@ -3,8 +3,10 @@
 import json
 import os
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -16,6 +18,8 @@ from hindsight_ray.adapters.ledger.sql.ledger import metadata
 from hindsight_ray.adapters.ledger.sql.postgres import Server
 from hindsight_ray.adapters.ledger.sql.tenants import KEPT, OF_ALL
 from hindsight_ray.domain.commands import DropTenant
+from hindsight_ray.domain.event import MemoryRef
+from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.errors import (
     AccessDenied,
     HomeInvalid,
@@ -23,6 +27,7 @@ from hindsight_ray.errors import (
     InvalidSettings,
     InvalidTicket,
 )
+from hindsight_ray.ports import Apart, InHand, Placed
 from tests.ledgers import BOTH, Ledgers, ledgers_of, new_database
 from tests.records import memory_of, name_of, put, rows, run_of
 from tests.worlds import TENANT
@@ -67,6 +72,32 @@ def _where(home: Path, choices: Mapping[str, Any]) -> Path | Server:
     if choices["ledger"] == "postgresql":
         return Server(os.environ[choices["postgres_dsn_env"]], "the test's own server")
     return home / "hindsight.sqlite3"
+
+
+@pytest.mark.covers("space.late")
+async def test_a_copy_does_not_leave_what_its_original_puts_beside(tmp_path: Path) -> None:
+    home, at = tmp_path / "home", datetime(2026, 1, 1, tzinfo=UTC)
+    async with hr.open(home, embedding="hashed"):
+        """An empty home."""
+    placed = Placed("t1", MemoryRef(id=MemoryUuid(str(UUID(int=1))), revision=1))
+    slice_ = InHand("token", "static", 4, at, (placed,))
+    ledger = await SqlLedger.open(home / "hindsight.sqlite3")
+    async with ledger.writing() as unit:
+        await unit.elsewhere.keep("static", Apart(4))
+        await unit.elsewhere.take(slice_)
+        await unit.elsewhere.keep_place("t2", at)
+    async with ledger.reading() as unit:
+        assert await unit.elsewhere.in_hand() == [slice_]
+        assert await unit.elsewhere.left_places() == {"t2": at}
+    await ledger.close()
+    await compose.backup(home, tmp_path / "copy")
+    await compose.restore(tmp_path / "copy", tmp_path / "new", embedding="hashed")
+    ledger = await SqlLedger.open(tmp_path / "new" / "hindsight.sqlite3")
+    async with ledger.reading() as unit:
+        assert await unit.elsewhere.in_hand() == []
+        assert await unit.elsewhere.left_places() == {}
+        assert await unit.elsewhere.spaces() == {}
+    await ledger.close()
 
 
 @pytest.mark.covers("copy.same")

@@ -17,6 +17,7 @@ from sqlalchemy import LargeBinary, Table, func, insert, literal, select, text
 from sqlalchemy.engine import Connection
 
 from hindsight_ray.adapters.ledger.sql import dialect
+from hindsight_ray.adapters.ledger.sql.elsewhere import NOTED
 from hindsight_ray.adapters.ledger.sql.schema import (
     SCHEMA_VERSION,
     facts,
@@ -69,6 +70,8 @@ def copy_in(connection: Connection, folder: Path, *, store_apart: bool) -> dict[
     connection.execute(facts.delete())
     for table in _tables():
         _read(connection, table, folder / f"{table.name}.jsonl", manifest)
+    # A copy has places of its own: what the other's hold, or are to hold, is not its to leave.
+    connection.execute(facts.delete().where(facts.c.name.in_(NOTED)))
     if dialect.is_server(connection):
         _count_on(connection)
     if store_apart:

@@ -31,6 +31,7 @@ from hindsight_ray.ports import Apart, InHand, Placed, StoredObject, Text, Vecto
 _SPACES = "memory store's other spaces"  # each a list of rows, among the facts
 _IN_HAND = "memory store's slices in hand"
 _LEFT = "memory store's left places"
+NOTED = (_SPACES, _IN_HAND, _LEFT)  # facts that hold for this ledger's places alone
 _m = memories.c
 _OBJECTS = (
     select(
