@@ -412,6 +412,11 @@ REQUIREMENTS: dict[str, Requirement] = {
     "schema.older": _R("an older ledger is brought up when opened, or refused by name", _RECORD),
     "schema.newer": _R("a ledger of a newer release is refused by name", _RECORD),
     "ledger.brief": _R("a short call takes no thread, and never beside another", _LEDGER),
+    "ledger.lanes": _R(
+        "who is interrupted, or whose event loop is closed, while they wait for a connection or"
+        " have it holds nobody up, and nothing of theirs is kept by halves",
+        _LEDGER,
+    ),
     "copy.same": _R("a copy put back holds the same, row by row, on any ledger", _RECORD),
     "tenant.dropped": _R("a tenant that was dropped comes back empty in every process", _RECORD),
     "deploy.valid": _R("deployment files are what their schemas say", "deploy/README.md"),

@@ -148,11 +148,12 @@ class SqlLedger:
 
     async def shrink(self) -> None:
         """Give freed space back: no deleted byte stays in the file or its log. Raises `Busy`."""
-        lane = await self._writer.take()
+        turn = self._writer.turn()
         try:
+            lane = await turn.come()
             await asyncio.wrap_future(lane.submit(lane.alone, dialect.shrink))
         finally:
-            self._writer.give_back(lane)
+            turn.end(write=True)
 
     async def identity(self) -> str:
         """What this memory is called, in every copy of it: made with its tables."""
@@ -189,8 +190,9 @@ class SqlLedger:
 
     @asynccontextmanager
     async def _unit(self, lanes: Lanes, *, write: bool) -> AsyncGenerator[SqlUnit]:
-        work = Work(lanes, await lanes.take(), write=write)
+        work = Work(lanes, write=write)
         try:
+            await work.begin()
             yield SqlUnit(
                 work,
                 self._known_keys,
@@ -202,7 +204,11 @@ class SqlLedger:
             if write:
                 await work.commit()
         finally:
-            work.end()
+            try:
+                work.end()
+            except BaseException:  # interrupted before it began
+                work.end()
+                raise
 
 
 def _is_ready(connection: Connection) -> bool:
