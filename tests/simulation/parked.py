@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from sqlalchemy import Engine
 
-from hindsight_ray.adapters.ledger.sql import connection, dialect
+from hindsight_ray.adapters.ledger.sql import connection, dialect, lane
 from hindsight_ray.domain.rows import EmbeddingSpace
 from hindsight_ray.ports import Embedder, Ledger, MemoryStore, Purpose, Unit, Vector
 
@@ -88,14 +88,14 @@ _ONE_DIALECT = _OneDialect(dialect.engine_of)
 @contextmanager
 def without_threads() -> Generator[None]:
     """Ledgers opened within run their statements in the caller's thread, compiled but once."""
-    before = connection.ThreadPoolExecutor, connection.asyncio, dialect.engine_of
-    connection.ThreadPoolExecutor = cast(Any, InThisThread)
+    before = lane.ThreadPoolExecutor, connection.asyncio, dialect.engine_of
+    lane.ThreadPoolExecutor = cast(Any, InThisThread)
     connection.asyncio = cast(Any, _AtOnce())
     dialect.engine_of = cast(Any, _ONE_DIALECT)
     try:
         yield
     finally:
-        connection.ThreadPoolExecutor, connection.asyncio, dialect.engine_of = before
+        lane.ThreadPoolExecutor, connection.asyncio, dialect.engine_of = before
 
 
 class Watching(Protocol):
