@@ -121,8 +121,8 @@ class Lanes:
             turn = lane.turn
             if turn is None:
                 return lane
-            if _gone(turn) and not turn.over:  # it had its turn and will never end it
-                turn.over = True
+            if isinstance(turn, Turn) and _gone(turn) and not turn.over:
+                turn.over = True  # it had the lane and will never end its turn
                 turn.end_later(lane)
         if len(self._made) == self._size:
             return None

@@ -10,7 +10,7 @@ middle of a unit, its transaction is ended before the next unit gets the connect
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Engine
 from sqlalchemy.engine import Connection
@@ -18,9 +18,6 @@ from sqlalchemy.exc import DBAPIError
 
 from hindsight_ray.adapters.ledger.sql import dialect
 from hindsight_ray.errors import StorageFailed, Unavailable
-
-if TYPE_CHECKING:
-    from hindsight_ray.adapters.ledger.sql.connection import Turn
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -35,7 +32,7 @@ class Lane:
         self._failed = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
         self._in_process = dialect.in_process(engine)
-        self.turn: Turn | None = None  # whose it is; nobody's if it is free
+        self.turn: object = None  # whose it is; nobody's if it is free
         self._given = 0  # jobs of the thread, counted by whoever holds the lane,
         self._done = 0  # and by the thread
 
@@ -162,7 +159,7 @@ class Lane:
             self._failed = True
             raise
 
-    def end(self, turn: "Turn") -> None:
+    def end(self, turn: object) -> None:
         """Undo what was not committed. In the thread, as the last job of a unit, whose turn it is:
         one that was interrupted while it ended has given the job twice."""
         if self.turn is turn:
