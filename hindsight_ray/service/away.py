@@ -41,7 +41,7 @@ async def room_away(
     if admitted.access.may("review", scope):
         rows = replace(await row_filter(world, unit, admitted), scopes=frozenset({scope}))
         return await check(world, unit, rows, scope, count)
-    if await unit.memories.change_number(tenant) > _bound(world.settings):
+    if not await surely_fits(unit, tenant, 0, _bound(world.settings)):
         made = await unit.upkeep.first_said(tenant, scope, admitted.caller.principal)
         if made > _bound(world.settings):
             raise _full(world.settings, scope)
@@ -51,10 +51,16 @@ async def room_away(
 async def check(world: World, unit: Unit, rows: RowFilter, scope: str, count: int) -> None:
     """The same of these rows of a scope: of what lies there, only what they let through counts."""
     limit = _bound(world.settings)
-    if await unit.memories.change_number(rows.tenant) + count <= limit:
-        return  # each memory has come with a change: there cannot be as many
+    if await surely_fits(unit, rows.tenant, count, limit):
+        return
     if await unit.memories.count(replace(rows, statuses=_AWAY, now=BEGINNING)) + count > limit:
         raise _full(world.settings, scope)
+
+
+async def surely_fits(unit: Unit, tenant: str, count: int, limit: int) -> bool:
+    """Whether `count` more fit, told at a glance: each memory of the tenant has come with a change,
+    so with so few changes there cannot be too many. False asks for a count."""
+    return await unit.memories.change_number(tenant) + count <= limit
 
 
 async def let_go(world: World, tenant: str, by: Author) -> list[MemoryUuid]:

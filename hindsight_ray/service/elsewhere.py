@@ -58,7 +58,7 @@ async def put(
     What is refused now is told after the switch. Raises `Unavailable` if it takes too long.
     """
     async with world.ledger.writing() as unit:
-        if await _pinned_to(unit, space.model):
+        if await in_use(unit, space.model):
             return None
         await _begun(unit, space)
         objects = await unit.elsewhere.objects(space.model, texts, vectors)
@@ -89,7 +89,7 @@ async def kept(unit: Unit, slice_: InHand, now: datetime) -> bool:
 
 async def _wanted(unit: Unit, slice_: InHand, now: datetime) -> bool:
     """Whether this space is used or built; if it was left, what came there late goes, too."""
-    if await _pinned_to(unit, slice_.model):
+    if await in_use(unit, slice_.model):
         return True
     known = (await unit.elsewhere.spaces()).get(slice_.model)
     if known == Apart(slice_.dimension):
@@ -105,7 +105,8 @@ async def _begun(unit: Unit, space: EmbeddingSpace) -> None:
         await unit.elsewhere.keep(space.model, building)
 
 
-async def _pinned_to(unit: Unit, model: str) -> bool:
+async def in_use(unit: Unit, model: str) -> bool:
+    """Whether the home is in this model's space."""
     pinned = await unit.spaces.pinned()
     return pinned is not None and pinned[0] == model
 
@@ -137,7 +138,7 @@ async def searched(world: World, space: EmbeddingSpace, sample: int) -> frozense
     Raises `StorageFailed` if a sample's neighbours are not those that the ledger names.
     """
     async with world.ledger.writing() as unit:
-        if not await _pinned_to(unit, space.model):
+        if not await in_use(unit, space.model):
             await _begun(unit, space)
     async with world.ledger.reading() as unit:
         placed = await unit.elsewhere.placed()
@@ -158,19 +159,22 @@ async def searched(world: World, space: EmbeddingSpace, sample: int) -> frozense
             for n, near in zip(part, await asyncio.gather(*asking), strict=True):
                 if placed[n].ref in near:
                     found.add(placed[n].ref)
-        chosen = drawn([str(n) for n in there], sample, len(there))
-        for name in chosen:
-            await _check_neighbours(store, int(name), placed, vectors)
+        in_place: dict[str, dict[MemoryRef, Vector]] = {}
+        for n, one in placed.items():
+            if n in vectors:
+                in_place.setdefault(one.place, {})[one.ref] = vectors[n]
+        for name in drawn([str(n) for n in there], sample, len(there)):
+            one = placed[int(name)]
+            await _check_neighbours(store, one, in_place[one.place], name)
     return frozenset(found)
 
 
 async def _check_neighbours(
-    store: StoreBeside, number: int, placed: Mapping[int, Placed], vectors: Mapping[int, Vector]
+    store: StoreBeside, one: Placed, vectors: Mapping[MemoryRef, Vector], number: str
 ) -> None:
     """The store names as near a memory what is as near in the ledger: equal ones change places."""
-    place, own = placed[number].place, vectors[number]
-    there = {one.ref: n for n, one in placed.items() if one.place == place and n in vectors}
-    near = {ref: float(vectors[n] @ own) for ref, n in there.items()}
+    place, own = one.place, vectors[one.ref]
+    near = {ref: float(vector @ own) for ref, vector in vectors.items()}
     best = sorted(near.values(), reverse=True)[:_NEAR]
     named = [near[ref] for ref in await store.named(place, own, _NEAR) if ref in near]
     good = sum(one >= best[-1] - _ROUNDING for one in named)
@@ -218,7 +222,7 @@ async def drop_left(world: World) -> int:
     left = {model: space for model, space in spaces.items() if space.left is not None}
     for model, space in left.items():
         async with world.ledger.reading() as unit:
-            used = await _pinned_to(unit, model)
+            used = await in_use(unit, model)
             still = (await unit.elsewhere.spaces()).get(model) == space
             places = {
                 *(await unit.elsewhere.places()).values(),

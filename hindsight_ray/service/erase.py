@@ -16,7 +16,6 @@ from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.scope import GLOBAL, user_scope
 from hindsight_ray.errors import Unavailable
 from hindsight_ray.ports import Erasing, Unit, Wiped
-from hindsight_ray.ports.watching import spent_on
 from hindsight_ray.service import commit, elsewhere
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.commit import Author
@@ -197,8 +196,7 @@ async def _restore(world: World, unit: Unit, before: Memory, current: Memory, by
         }
     )
     # Rare, and its author waits for one embedding within the lock.
-    with spent_on("embedding"):
-        (vector,) = await world.embedder.embed([following.content], "passage")
+    (vector,) = await world.embedder.embed([following.content], "passage")
     await commit.put(unit, following, vector, by, "what it rested on was erased")
     return following.revision
 

@@ -35,7 +35,6 @@ from hindsight_ray.domain.receipt import Receipt, WriteResult
 from hindsight_ray.domain.rows import RowFilter, Stated
 from hindsight_ray.errors import Unavailable
 from hindsight_ray.ports import Unit, Vector
-from hindsight_ray.ports.watching import spent_on
 from hindsight_ray.service import commit, foreseen, judging
 from hindsight_ray.service.admit import Admitted
 from hindsight_ray.service.commit import Author
@@ -68,8 +67,7 @@ async def prepare(world: World, draft: Draft) -> Prepared:
     """Mask secrets, ask the confidence gates, split and embed. Raises `ModelFailed`."""
     clean, secrets, privacy = let_in(world, draft)
     parts = split(clean.content)
-    with spent_on("embedding"):
-        vectors = await world.embedder.embed(parts, "passage")
+    vectors = await world.embedder.embed(parts, "passage")
     prepared = Prepared(clean, parts, vectors, gate(clean, world.settings), secrets, privacy)
     if world.store.shares_ledger or clean.layer == "episodic":
         return prepared

@@ -21,7 +21,6 @@ from hindsight_ray.domain.scope import GLOBAL
 from hindsight_ray.domain.upkeep import Waiting
 from hindsight_ray.errors import AccessDenied, InvalidInput, RevisionConflict
 from hindsight_ray.ports import Unit
-from hindsight_ray.ports.watching import spent_on
 from hindsight_ray.service import commit, offered, once
 from hindsight_ray.service.admit import Admitted, absent, admit, row_filter
 from hindsight_ray.service.commit import Author
@@ -99,8 +98,7 @@ async def decide(world: World, caller: Caller, command: DecidePending) -> Receip
     if content is not None:
         async with world.ledger.reading() as unit:
             await _waits(world, unit, caller, command)
-        with spent_on("embedding"):
-            vector = (await world.embedder.embed([content], "passage"))[0]
+        vector = (await world.embedder.embed([content], "passage"))[0]
     async with changing(world, command.command_id) as unit:
         admitted, memory, done = await _waits(world, unit, caller, command)
         if done is not None:

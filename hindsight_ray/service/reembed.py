@@ -53,7 +53,7 @@ async def reembed(world: World, caller: Caller, command: Reembed) -> Reembedding
     there = await elsewhere.searched(world, target.space, command.sample) if apart else ()
     async with world.ledger.writing() as unit:
         (await admit(world, unit, caller)).require("administer", GLOBAL)
-        switched = await _in_use(unit, target)
+        switched = await elsewhere.in_use(unit, target.space.model)
         done, total = await unit.beside.counts(target.space.model)
         if not switched:
             # Meanwhile somebody wrote, or changed to a third model, whose vectors would be lost.
@@ -124,18 +124,13 @@ async def _build(world: World, target: Embedder, command: Reembed) -> Reembeddin
         slice_ = await elsewhere.put(world, target.space, lacking, vectors)
     async with world.ledger.writing() as unit:
         wanted = slice_ is None or await elsewhere.kept(unit, slice_, world.clock.now())
-        switched = await _in_use(unit, target)
+        switched = await elsewhere.in_use(unit, target.space.model)
         if wanted and not switched:
             await unit.beside.put(model, lacking, vectors)
         done, total = await unit.beside.counts(model)
     if switched:
         return await _finish(world, target, command.sample)
     return _progress(target, "building", done, total)
-
-
-async def _in_use(unit: Unit, target: Embedder) -> bool:
-    pinned = await unit.spaces.pinned()
-    return pinned is not None and pinned[0] == target.space.model
 
 
 async def _move_store(
@@ -167,7 +162,7 @@ async def _finish(world: World, target: Embedder, sample: int) -> Reembedding:
         return _progress(target, "done", total, total)
     checked, kept = await _checked(world, target, sample, beside=None, before=left[0])
     async with world.ledger.writing() as unit:
-        if not await _in_use(unit, target):  # another was switched to meanwhile
+        if not await elsewhere.in_use(unit, target.space.model):  # but another, meanwhile
             return _progress(target, "building", *await unit.beside.counts(target.space.model))
         for name in left:
             await unit.beside.drop(name)

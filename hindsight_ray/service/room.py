@@ -96,8 +96,8 @@ async def room_for(
     may be archived, or the scope's archive is full.
     """
     limit = world.settings.memories_per_scope_max
-    if await unit.memories.change_number(draft.tenant) + parts <= limit:
-        return 0  # each memory has come with a change: there cannot be as many
+    if await away.surely_fits(unit, draft.tenant, parts, limit):
+        return 0
     known = await beside(unit, draft, by, reader)
     lacking = await known.count(unit, limit - parts) + parts - limit
     if lacking <= 0:
@@ -137,7 +137,7 @@ async def room_unread(world: World, unit: Unit, draft: Draft, by: Author, parts:
     what others wrote would tell of it.
     """
     limit = world.settings.unread_per_author_max
-    if await unit.memories.change_number(draft.tenant) + parts <= limit:
+    if await away.surely_fits(unit, draft.tenant, parts, limit):
         return
     if await unit.upkeep.first_said(draft.tenant, draft.scope, by.principal) + parts <= limit:
         return

@@ -21,7 +21,6 @@ from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.domain.scope import scope_class
 from hindsight_ray.errors import ModelFailed, SpaceMismatch, Unavailable
 from hindsight_ray.ports import Unit, Vector
-from hindsight_ray.ports.watching import spent_on
 from hindsight_ray.service import offered, routes
 from hindsight_ray.service.admit import Admitted, admit, row_filter
 from hindsight_ray.service.both import both
@@ -87,8 +86,7 @@ class _Answer:
 
 async def _embedded(world: World, queries: Sequence[str]) -> Sequence[Vector | None]:
     try:
-        with spent_on("embedding"):
-            return list(await world.embedder.embed(queries, "query"))
+        return list(await world.embedder.embed(queries, "query"))
     except (ModelFailed, Unavailable):
         return [None] * len(queries)
 

@@ -20,7 +20,6 @@ from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.rows import Offered
 from hindsight_ray.errors import AccessDenied, InvalidInput, RevisionConflict
 from hindsight_ray.ports import Unit
-from hindsight_ray.ports.watching import spent_on
 from hindsight_ray.service import commit, once
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.commit import Author
@@ -53,8 +52,7 @@ async def update(world: World, caller: Caller, command: Update) -> Receipt:
     content, masked = _masked(command.content, privacy)
     vector = None
     if content is not None:
-        with spent_on("embedding"):
-            vector = (await world.embedder.embed([content], "passage"))[0]
+        vector = (await world.embedder.embed([content], "passage"))[0]
     async with changing(world, command.command_id) as unit:
         admitted = await admit(world, unit, caller)
         memory = await _may_update(unit, admitted, command)

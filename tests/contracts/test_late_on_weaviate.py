@@ -76,6 +76,19 @@ async def _erase(home: Path) -> Erased:
         return await hindsight.operator("acme").erase("alice")
 
 
+async def _drop(home: Path) -> None:
+    async with hr.open(home) as hindsight:
+        await hindsight.drop_tenant("acme")
+
+
+async def _slice(home: Path, *, stopped: bool) -> None:
+    async with hr.open(home) as hindsight:
+        try:
+            await hindsight.operator("zeta").ask(c.Reembed(model="static"))
+        except Stopped:
+            assert stopped
+
+
 def _amid_a_put(
     patched: pytest.MonkeyPatch,
     where: type[WeaviateStore],
@@ -118,11 +131,7 @@ async def test_no_erasure_is_proven_while_a_slice_holds_what_was_erased(
 
     with monkeypatch.context() as patched:
         _amid_a_put(patched, WeaviateBeside, erased, stopped=stopped)
-        async with hr.open(home) as hindsight:
-            try:
-                await hindsight.operator("zeta").ask(c.Reembed(model="static"))
-            except Stopped:
-                assert stopped
+        await _slice(home, stopped=stopped)
     assert len(proofs[0].remains.found) == 4
     assert all("may still come" in one for one in proofs[0].remains.found)
     if stopped:
@@ -142,17 +151,9 @@ async def test_a_tenant_that_is_dropped_amid_a_slice_comes_back_nowhere(
     before = places_of(weaviate_server)
     await _begin(home, weaviate_server)
 
-    async def dropped() -> None:
-        async with hr.open(home) as hindsight:
-            await hindsight.drop_tenant("acme")
-
     with monkeypatch.context() as patched:
-        _amid_a_put(patched, WeaviateBeside, dropped, stopped=stopped)
-        async with hr.open(home) as hindsight:
-            try:
-                await hindsight.operator("zeta").ask(c.Reembed(model="static"))
-            except Stopped:
-                assert stopped
+        _amid_a_put(patched, WeaviateBeside, lambda: _drop(home), stopped=stopped)
+        await _slice(home, stopped=stopped)
     if stopped:
         assert len(new_objects(weaviate_server, before, _NEW)) == 5
         _late(monkeypatch)
@@ -170,14 +171,10 @@ async def test_a_tenant_that_is_dropped_amid_a_write_goes_with_the_next_upkeep(
     before = places_of(weaviate_server)
     await _begin(home, weaviate_server)
 
-    async def dropped() -> None:
-        async with hr.open(home) as hindsight:
-            await hindsight.drop_tenant("acme")
-
     async with hr.open(home) as hindsight:
         memory = await _caller(hindsight, "acme")
         with monkeypatch.context() as patched:
-            _amid_a_put(patched, WeaviateStore, dropped)
+            _amid_a_put(patched, WeaviateStore, lambda: _drop(home))
             await memory.write("The harbour opens at six")
     assert len(new_objects(weaviate_server, before, _OLD)) == 2
     await _upkeep(home)

@@ -12,6 +12,7 @@ import numpy as np
 
 from hindsight_ray.domain.rows import EmbeddingSpace
 from hindsight_ray.ports import Embedder, Purpose, Vector
+from hindsight_ray.ports.watching import spent_on
 
 ENTRIES_MAX = 4_096
 
@@ -40,7 +41,8 @@ class RememberingEmbedder:
                 self._kept.move_to_end(key)
                 known[key] = vector
         if missing:
-            fresh = await self._inner.embed(list(missing.values()), purpose)
+            with spent_on("embedding"):
+                fresh = await self._inner.embed(list(missing.values()), purpose)
             for key, vector in zip(missing, fresh, strict=True):
                 known[key] = self._keep(key, vector)
         if not texts:

@@ -14,10 +14,11 @@ from hindsight_ray.adapters.ledger.sql.keys import pinned_space
 from hindsight_ray.adapters.ledger.sql.ledger import SqlUnit
 from hindsight_ray.adapters.ledger.sql.memories import unit_vector
 from hindsight_ray.adapters.ledger.sql.rows import KnownRows
+from hindsight_ray.adapters.stores.moved import moved
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.rows import Near, RowFilter
-from hindsight_ray.errors import InvalidVector, SpaceMismatch
+from hindsight_ray.errors import InvalidVector
 from hindsight_ray.ports import Placed, StoredObject, Unit, Vector
 
 _ROUNDING = 1e-5  # more than the float32 products of one pair differ by, in whichever place
@@ -104,12 +105,7 @@ def _nearest(
 ) -> list[Near]:
     pinned = None if model is None else pinned_space(connection)
     if pinned is not None and pinned[0] != model:
-        raise SpaceMismatch(
-            f"`embedding` {model!r} is not this home's any more, which is {pinned[0]!r}; open it"
-            " again",
-            pinned_model=pinned[0],
-            pinned_dimension=pinned[1],
-        )
+        raise moved(model, pinned[0], pinned_dimension=pinned[1])
     found: list[Near] = []
     for part in known.passing(connection, row_filter, private=private):
         dimension = part.view.matrix.shape[1]

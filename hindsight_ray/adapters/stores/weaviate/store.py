@@ -22,13 +22,14 @@ from weaviate.exceptions import (
     WeaviateInsertManyAllFailedError,
 )
 
+from hindsight_ray.adapters.stores.moved import moved
 from hindsight_ray.adapters.stores.weaviate import connection, paging, schema
 from hindsight_ray.adapters.stores.weaviate.collection import ensure_collection
 from hindsight_ray.adapters.stores.weaviate.connection import Reached, Server, bounded
 from hindsight_ray.adapters.stores.weaviate.hot import HotPlaces
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.rows import EmbeddingSpace, Near, RowFilter
-from hindsight_ray.errors import InvalidVector, SpaceMismatch, StoreRefused, Unavailable
+from hindsight_ray.errors import InvalidVector, StoreRefused, Unavailable
 from hindsight_ray.ports import Placed, StoredObject, Unit, Vector
 
 HOT_PLACES = 500
@@ -140,7 +141,7 @@ class WeaviateStore:
         by_place: dict[str, list[StoredObject]] = {}
         for stored in objects:
             if stored.model not in (None, self._space.model):
-                raise _moved(self._space.model, stored.model)
+                raise moved(self._space.model, stored.model)
             self._check_vector(stored.vector)
             by_place.setdefault(stored.placed.place, []).append(stored)
         for place, theirs in by_place.items():
@@ -231,7 +232,7 @@ class WeaviateStore:
         """What is told here once the home is in another space would count nowhere."""
         pinned = await unit.spaces.pinned()
         if pinned is not None and pinned[0] != self._space.model:
-            raise _moved(self._space.model, pinned[0])
+            raise moved(self._space.model, pinned[0])
 
     def _check_vector(self, vector: Vector) -> None:
         """Before anything is sent: the server takes what it should not."""
@@ -361,13 +362,6 @@ class WeaviateStore:
                     await objects.tenants.deactivate([*dict.fromkeys([*places, *left])])
         except Unavailable as error:  # they stay hot a little longer
             _log.warning("%d places could not be let go: %s", len(places), error)
-
-
-def _moved(model: str, now: str | None) -> SpaceMismatch:
-    return SpaceMismatch(
-        f"`embedding` {model!r} is not this home's any more, which is {now!r}; open it again",
-        pinned_model=now,
-    )
 
 
 def _seconds() -> float:
