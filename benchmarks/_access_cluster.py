@@ -3,11 +3,9 @@
 import asyncio
 import os
 import signal
-import sqlite3
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +21,7 @@ from hindsight_ray.client.hindsight import Hindsight
 from hindsight_ray.client.memory import Memory
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.base import build
+from tests.freezing import freeze
 
 _BROKERS = 4
 _ROUNDS = 60
@@ -69,7 +68,7 @@ async def _measured(folder: Path) -> Revoking:
             owner, readers = await _people(hindsight)
             counts = [0, 0]
             healthy = await _phase(ledger, handles, owner, readers, counts)
-            await _freeze(pids[0], folder / "home" / LEDGER_FILE)
+            freeze(pids[0], folder / "home" / LEDGER_FILE)
             try:
                 frozen = await _phase(ledger, handles[1:], owner, [], counts)
             finally:
@@ -77,20 +76,6 @@ async def _measured(folder: Path) -> Revoking:
         finally:
             await ledger.close()
     return Revoking(healthy, frozen, reads=counts[0], stale=counts[1])
-
-
-async def _freeze(pid: int, database: Path) -> None:
-    """Stop a process that is not just committing: a file's lock would go with it, for everybody."""
-    while True:
-        os.kill(pid, signal.SIGSTOP)
-        with closing(sqlite3.connect(database, timeout=1.0, isolation_level=None)) as raw:
-            try:
-                raw.execute("BEGIN IMMEDIATE")
-            except sqlite3.OperationalError:
-                os.kill(pid, signal.SIGCONT)
-                await asyncio.sleep(0.01)
-            else:
-                return
 
 
 async def _people(hindsight: Hindsight) -> tuple[Memory, list[Memory]]:

@@ -13,11 +13,13 @@ import ray
 
 from hindsight_ray import compose
 from hindsight_ray.actors.roles import NAMESPACE
+from hindsight_ray.adapters.home import LEDGER_FILE
 from hindsight_ray.domain import commands as c
 from hindsight_ray.entry.leakcheck import Report, check
 from hindsight_ray.errors import HindsightError, InvalidInput, InvalidTicket
 from tests.cluster.conftest import Team
 from tests.cluster.histories import History, Read, Readers, Revoked, revoke, share
+from tests.freezing import freeze
 
 ROUNDS = 3
 
@@ -33,10 +35,10 @@ def _owner(team: Team, name: str) -> tuple[Any, str]:
 
 @contextmanager
 def _stopped(team: Team, actor: str) -> Iterator[None]:
-    """An actor's process, frozen in the middle of whatever it does."""
+    """An actor's process, frozen in the middle of whatever it does but a commit."""
     pid = dict(team.deployed().pids)[actor]
     assert pid > 0
-    os.kill(pid, signal.SIGSTOP)
+    freeze(pid, team.home / LEDGER_FILE)
     try:
         yield
     finally:
