@@ -428,6 +428,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     # Shape
     "home.key": _R("a new home makes an operator key that only its owner may read", _RUN),
     "home.shared": _R("several processes may use one embedded home", _RUN),
+    "home.returning": _R("a home stays its deployment's while the authority restarts", _RUN),
     "home.deployed": _R("a home that a deployment uses refuses embedded opens by name", _RUN),
     "cluster.scale": _R("scaling amid work loses neither order nor a record", _RUN),
     "cluster.node": _R("a node that is lost amid work loses nothing acknowledged", _RUN),

@@ -26,6 +26,7 @@ from ray.exceptions import AuthenticationError
 
 from hindsight_ray.actors.roles import NAMESPACE
 from hindsight_ray.actors.token import TOKEN_IS, use_token
+from hindsight_ray.adapters.listening import listens
 from hindsight_ray.errors import InvalidSettings, Unavailable
 
 _ray: Any = ray  # typed in part only
@@ -151,11 +152,10 @@ def start_lasting(home: Path) -> tuple[str, int]:
 
 async def wait_until_up(address: str, pid: int) -> None:
     """Return once the cluster's head listens. Raises `Unavailable` if it ended or never does."""
-    host, port = address.rsplit(":", 1)
     for _ in range(_START_CHECKS):
         if _ended(pid):
             raise Unavailable("Ray ended while starting; `ray.log` in the home says why")
-        if _listens(host, int(port)):
+        if listens(address):
             return
         await asyncio.sleep(_START_PAUSE_S)
     raise Unavailable(f"Ray did not start to listen at {address}; see `ray.log` in the home")
@@ -207,21 +207,12 @@ def _free_port() -> int:
 
 def _require_listener(address: str) -> None:
     """Refuse `host:port` where nobody listens: Ray would try for minutes and report on each try."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
+    plain = address.removeprefix("ray://")
+    host, _, port = plain.rpartition(":")
     if not host or not port.isdigit():
         return  # `auto` and the like: Ray knows where to look
-    try:
-        listens = _listens(host, int(port))
-    except (OSError, OverflowError):
-        listens = False
-    if not listens:
+    if not listens(plain):
         raise Unavailable(f"no Ray cluster answers at {address!r}", address=address)
-
-
-def _listens(host: str, port: int) -> bool:
-    with socket.socket() as probe:
-        probe.settimeout(1.0)
-        return probe.connect_ex((host, port)) == 0
 
 
 def _ended(pid: int) -> bool:

@@ -2,18 +2,22 @@
 
 A home is used by any number of embedded processes or by one deployment, never by both. That is
 kept by a lock on a file, shared or exclusive, which the operating system lets go when its process
-ends, however it ends. What is written beside it only lets a refusal say where the deployment is.
+ends, however it ends. What is written beside it says where the deployment is: to whoever is
+refused, and while nobody holds the lock because the authority was killed and is being started
+again. Such a home is the deployment's for as long as its cluster listens.
 """
 
 import errno
 import fcntl
 import json
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
+from hindsight_ray.adapters.listening import listens
 from hindsight_ray.errors import HomeInUse, HomeInvalid, StorageFailed
 
 R = TypeVar("R")
@@ -22,6 +26,9 @@ LEDGER_FILE = "hindsight.sqlite3"
 SETTINGS_FILE = "settings.json"
 LOCK_FILE = "home.lock"
 MODE_FILE = "mode.json"
+_HELD_UNNAMED = "auto"  # the lock is taken, and by whom is not written yet
+_LOOKS = 200
+_LOOK_S = 0.001
 
 
 class Home:
@@ -48,12 +55,18 @@ class Home:
     def embedded(cls, path: Path | str) -> Self:
         """Hold the home beside other embedded processes, making it if it is not there.
 
-        Raises `HomeInUse`, naming the address, while a deployment holds it; `HomeInvalid` if the
-        path cannot be a home.
+        Raises `HomeInUse`, naming the address, while a deployment holds it or is about to take it
+        again; `HomeInvalid` if the path cannot be a home.
         """
         folder = _folder(path)
+        written = _written_address(folder)  # asked before the lock, which others need at once
+        if written is not None and listens(written):
+            raise _used_by_deployment(folder)
         lock = _locked(folder, fcntl.LOCK_SH)
         if lock is None:
+            raise _used_by_deployment(folder)
+        if _written_address(folder) not in (None, written):  # begun meanwhile, and may return
+            os.close(lock)
             raise _used_by_deployment(folder)
         return cls(folder, lock, deployment=False)
 
@@ -61,10 +74,14 @@ class Home:
     def deployed(cls, path: Path | str, address: str) -> Self:
         """Hold the home alone, for a deployment at `address`, making it if it is not there.
 
-        Raises `HomeInUse` while an embedded process or another deployment holds it.
+        Raises `HomeInUse` while an embedded process or another deployment holds it, or another is
+        about to take it again.
         """
         folder = _folder(path)
-        lock = _locked(folder, fcntl.LOCK_EX)
+        written = _written_address(folder)
+        if written not in (None, address) and listens(written):
+            raise _used_by_deployment(folder)
+        lock = _alone(folder)
         if lock is None:
             other = _locked(folder, fcntl.LOCK_SH)
             if other is None:
@@ -100,21 +117,44 @@ class Home:
 
 
 def deployment_address(path: Path | str) -> str | None:
-    """Where the deployment that holds this home is, or None while none does."""
+    """Where the deployment is that holds this home or is about to take it again; None for none."""
     folder = Path(path)
     if not (folder / LOCK_FILE).is_file():
         return None
+    written = _written_address(folder)
     lock = _locked(folder, fcntl.LOCK_SH)
     if lock is None:
-        return _written_address(folder)
+        return _written_address(folder) or _HELD_UNNAMED
     os.close(lock)
-    return None
+    return written if written is not None and listens(written) else None
+
+
+def forget_deployment(path: Path | str) -> None:
+    """Let go a home whose deployment has ended without a word. Nothing if somebody holds it."""
+    folder = Path(path)
+    lock = _alone(folder)
+    if lock is not None:
+        (folder / MODE_FILE).unlink(missing_ok=True)
+        os.close(lock)
 
 
 def _folder(path: Path | str) -> Path:
     folder = Path(path).expanduser().absolute()
     _checked(lambda: folder.mkdir(mode=0o700, parents=True, exist_ok=True), folder)
     return folder
+
+
+def _alone(folder: Path) -> int | None:
+    """A descriptor that holds the lock alone, or None if somebody else has it for longer.
+
+    Whoever only looks has it for an instant.
+    """
+    for _ in range(_LOOKS):
+        lock = _locked(folder, fcntl.LOCK_EX)
+        if lock is not None:
+            return lock
+        time.sleep(_LOOK_S)
+    return None
 
 
 def _locked(folder: Path, kind: int) -> int | None:
@@ -153,17 +193,18 @@ def _write_mode(folder: Path, address: str) -> None:
     draft.replace(folder / MODE_FILE)
 
 
-def _written_address(folder: Path) -> str:
+def _written_address(folder: Path) -> str | None:
     try:
         return str(json.loads((folder / MODE_FILE).read_text(encoding="utf-8"))["address"])
     except (OSError, ValueError, KeyError, TypeError):
-        return "auto"  # held, and not written yet
+        return None
 
 
 def _used_by_deployment(folder: Path) -> HomeInUse:
-    address = _written_address(folder)
+    address = _written_address(folder) or _HELD_UNNAMED
     return HomeInUse(
-        f"`home` {str(folder)!r} is used by a deployment; reach it with `--address {address}`",
+        f"`home` {str(folder)!r} is used by a deployment; reach it with `--address {address}`, or"
+        " if none is there any more, let the home go with `hindsight-ray down`",
         home=str(folder),
         address=address,
     )

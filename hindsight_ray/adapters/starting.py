@@ -12,7 +12,6 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from hindsight_ray.adapters.home import deployment_address
 from hindsight_ray.errors import Busy, HomeInvalid
 
 START_FILE = "start.lock"
@@ -22,16 +21,15 @@ _PAUSE_S = 0.1
 
 
 @asynccontextmanager
-async def starting(home: Path) -> AsyncGenerator[str | None]:
-    """Be the only one who starts a deployment over `home`.
+async def starting(home: Path) -> AsyncGenerator[None]:
+    """Be the only one who starts a deployment over `home`, or finds that one is there by now.
 
-    Gives the address of the deployment that holds the home by then, or None if it is ours to
-    start. Raises `Busy` if somebody else's start takes two minutes.
+    Raises `Busy` if somebody else's start takes two minutes.
     """
     lock = _opened(home)
     try:
         await _locked(lock, home)
-        yield deployment_address(home)
+        yield
     finally:
         os.close(lock)
 

@@ -20,7 +20,7 @@ from hindsight_ray.actors.tasks import RayTasks
 from hindsight_ray.actors.transport import RayTransport
 from hindsight_ray.adapters.clock import SystemClock, SystemIds
 from hindsight_ray.adapters.erasing import SqlErasing
-from hindsight_ray.adapters.home import Home, deployment_address
+from hindsight_ray.adapters.home import Home, deployment_address, forget_deployment
 from hindsight_ray.adapters.models.remembered import RememberingEmbedder
 from hindsight_ray.adapters.policy.operator import (
     OPERATOR,
@@ -65,14 +65,17 @@ async def connection(
     """Join the deployment that is meant, or start it, and return the way to it."""
     if address is not None or cluster.is_part_of_one():
         return await _through(cluster.attach(address), home, given)
-    async with starting(home or home_default()) as running:
+    path = home or home_default()
+    async with starting(path):
+        running = await _whereabouts(path)
         return await _through(cluster.attach(running), home, given)
 
 
 async def up(home: Path | None, given: Mapping[str, object]) -> Deployed:
     """The deployment over `home`, started to outlive this process unless it runs already."""
     path = home or home_default()
-    async with starting(path) as running:
+    async with starting(path):
+        running = await _whereabouts(path)
         if running is not None:
             return await _watched(running)
         address, head = cluster.start_lasting(path)
@@ -92,7 +95,7 @@ async def status(
     address: str | None, home: Path | None, *, starting: bool = False
 ) -> Deployed | None:
     """The deployment with its actors' process ids, or None if there is none. Starts nothing."""
-    where = address or deployment_address(home or home_default())
+    where = address or await _whereabouts(home or home_default())
     if where is None:
         return None
     return await _watched(where, wait_s=_CREW_WAIT_S if starting else _ANSWER_WAIT_S)
@@ -107,7 +110,7 @@ async def scale(
     reviewers: int | None,
 ) -> Deployed:
     """Have so many actors of each role in the running deployment; None leaves a number as it is."""
-    where = address or deployment_address(home or home_default())
+    where = address or await _whereabouts(home or home_default())
     if where is None:
         raise Unavailable("there is no deployment to scale; `hindsight-ray up` starts one")
     found = await _watched(where)
@@ -120,7 +123,7 @@ async def scale(
 
 async def down(address: str | None, home: Path | None) -> bool:
     """Drain and end the deployment, and its cluster if `up` started it. False if there is none."""
-    where = address or deployment_address(home or home_default())
+    where = address or await _whereabouts(home or home_default())
     if where is None:
         return False
     cluster.attach(where)
@@ -134,6 +137,19 @@ async def down(address: str | None, home: Path | None) -> bool:
         await cluster.end_lasting(head)
         forget_head(Path(found.home))
     return True
+
+
+async def _whereabouts(home: Path) -> str | None:
+    """The address of the home's deployment; None for none. Lets go what one has left behind."""
+    address = deployment_address(home)
+    if address is None:
+        return None
+    tie = cluster.attach(address)
+    if tie.address != address or await deployment.find() is not None:
+        return address
+    tie.leave()
+    forget_deployment(home)
+    return None
 
 
 async def _watched(address: str, *, wait_s: float = _ANSWER_WAIT_S) -> Deployed:
