@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ import yaml
 from hindsight_ray import compose
 from hindsight_ray.actors.plan import Deployed
 from hindsight_ray.domain.answer import Found
-from hindsight_ray.errors import NotFound
+from hindsight_ray.errors import NotFound, Unavailable
 from tests.cluster import health
 from tests.cluster.servers import choices, environment
 from tests.cluster.storms import Storm
@@ -61,16 +61,17 @@ class Deployment:
         return found
 
     def kill(self, actor: str) -> int:
-        pid = dict(self.found().pids)[actor]
-        assert pid > 0
+        pid = self.restarted(actor, 0)
         os.kill(pid, signal.SIGKILL)
         return pid
 
     def restarted(self, actor: str, killed: int) -> int:
+        """The actor's process, once there is one that answers and is not the one killed."""
         for _ in range(_TURNS):
-            pid = dict(self.found().pids)[actor]
-            if pid not in (0, killed):
-                return pid
+            with suppress(Unavailable):  # the authority, who is asked for all, may take its time
+                pid = dict(self.found().pids)[actor]
+                if pid not in (0, killed):
+                    return pid
             _pause()
         raise AssertionError(f"{actor} was not restarted")
 
