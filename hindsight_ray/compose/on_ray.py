@@ -67,17 +67,17 @@ async def connection(
         return await _through(cluster.attach(address), home, given)
     path = home or home_default()
     async with starting(path):
-        running = await _whereabouts(path)
-        return await _through(cluster.attach(running), home, given)
+        running = await _tied(path)
+        return await _through(running or cluster.attach(None), home, given)
 
 
 async def up(home: Path | None, given: Mapping[str, object]) -> Deployed:
     """The deployment over `home`, started to outlive this process unless it runs already."""
     path = home or home_default()
     async with starting(path):
-        running = await _whereabouts(path)
+        running = await _tied(path)
         if running is not None:
-            return await _watched(running)
+            return await _watched(running.address)
         address, head = cluster.start_lasting(path)
         try:
             await cluster.wait_until_up(address, head)
@@ -95,7 +95,7 @@ async def status(
     address: str | None, home: Path | None, *, starting: bool = False
 ) -> Deployed | None:
     """The deployment with its actors' process ids, or None if there is none. Starts nothing."""
-    where = address or await _whereabouts(home or home_default())
+    where = address or await _address_of(home)
     if where is None:
         return None
     return await _watched(where, wait_s=_CREW_WAIT_S if starting else _ANSWER_WAIT_S)
@@ -110,7 +110,7 @@ async def scale(
     reviewers: int | None,
 ) -> Deployed:
     """Have so many actors of each role in the running deployment; None leaves a number as it is."""
-    where = address or await _whereabouts(home or home_default())
+    where = address or await _address_of(home)
     if where is None:
         raise Unavailable("there is no deployment to scale; `hindsight-ray up` starts one")
     found = await _watched(where)
@@ -123,7 +123,7 @@ async def scale(
 
 async def down(address: str | None, home: Path | None) -> bool:
     """Drain and end the deployment, and its cluster if `up` started it. False if there is none."""
-    where = address or await _whereabouts(home or home_default())
+    where = address or await _address_of(home)
     if where is None:
         return False
     cluster.attach(where)
@@ -139,17 +139,26 @@ async def down(address: str | None, home: Path | None) -> bool:
     return True
 
 
-async def _whereabouts(home: Path) -> str | None:
-    """The address of the home's deployment; None for none. Lets go what one has left behind."""
+async def _tied(home: Path) -> Attached | None:
+    """The tie to the cluster of the home's deployment; None for none.
+
+    Lets a home go that a deployment has left without a word.
+    """
     address = deployment_address(home)
     if address is None:
         return None
     tie = cluster.attach(address)
     if tie.address != address or await deployment.find() is not None:
-        return address
+        return tie
     tie.leave()
     forget_deployment(home)
     return None
+
+
+async def _address_of(home: Path | None) -> str | None:
+    """Where the home's deployment is, with this process tied to it; None for none."""
+    tie = await _tied(home or home_default())
+    return None if tie is None else tie.address
 
 
 async def _watched(address: str, *, wait_s: float = _ANSWER_WAIT_S) -> Deployed:

@@ -29,6 +29,15 @@ with compose.connect_sync(address=sys.argv[1]) as client:
     memory.write("Left by a process that has ended", command_id="left")
     print(run.id)
 """
+_JOIN = """
+import sys
+import ray
+from hindsight_ray import compose
+
+with compose.connect_sync(home=sys.argv[1]) as client:
+    client.issue_ticket(tenant="acme", agent="planner", user="ivan")
+print(ray.is_initialized())
+"""
 _DOWN = """
 import asyncio, sys
 from hindsight_ray import compose
@@ -61,6 +70,7 @@ def test_two_processes_that_start_at_once_get_one_deployment_which_leaves_its_ho
         assert first["authority"] > 0
         assert deployment_address(home) == first["address"]
         run_id = _said(_process(_WRITE, first["address"]))
+        assert _said(_process(_JOIN, str(home))) == "False"  # who has left is part of it no more
     finally:
         ended = _said(_process(_DOWN, str(home)))
     assert ended == "True"
