@@ -59,6 +59,14 @@ class Near:
 
 
 @dataclass(frozen=True, slots=True)
+class NearAt:
+    """The nearest rows to each of several vectors, as they were at one change of the tenant."""
+
+    change: int
+    near: Sequence[Sequence[Near]]
+
+
+@dataclass(frozen=True, slots=True)
 class Stated:
     """What a record says and how it stands; the rest is taken out of it when it is asked for."""
 

@@ -19,6 +19,7 @@ from hindsight_ray.domain.rows import (
     AuditEntry,
     KeywordMatches,
     Near,
+    NearAt,
     Offered,
     RecallEntry,
     RowFilter,
@@ -291,6 +292,16 @@ class Memories(Protocol):
 
         With their exact similarity as of this unit, nearest first. None for all that pass: exact
         too, and as slow as there are many.
+        """
+        ...
+
+    async def nearest_known(
+        self, row_filter: RowFilter, vectors: Sequence[Vector], *, limit: int
+    ) -> NearAt | None:
+        """The nearest rows of the filter's one scope, if this process keeps its vectors in memory.
+
+        Exact, but as of a change that may be shortly before this unit's; the answer names it. None
+        where a store that is apart has to be asked, and in units that have changed memories.
         """
         ...
 

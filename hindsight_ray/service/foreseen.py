@@ -2,7 +2,8 @@
 
 A store apart is asked ahead, so that no writer waits, within the one lock there is, for a server's
 answer; whoever decides adds what the scope has changed since. Where there are few rows to compare
-with no server is asked at all: the ledger compares them sooner, and exactly.
+with, or this process keeps the scope's vectors, no server is asked at all: the ledger compares them
+sooner, and exactly.
 """
 
 from collections.abc import Sequence
@@ -54,11 +55,17 @@ async def look(
     (scope,) = rows.scopes or ("",)
     if await unit.memories.few(rows, limit=FEW):
         return Foreseen(rows, audience, 0, None)
+    known = await unit.memories.nearest_known(rows, list(vectors), limit=_ASKED)
+    if known is not None:
+        return Foreseen(rows, audience, known.change, _ids(known.near))
     change = await unit.memories.scope_change(rows.tenant, scope)
     with spent_on("store"):
         found = [await world.store.nearest(unit, rows, one, limit=_ASKED) for one in vectors]
-    ids = tuple(tuple(near.ref.id for near in one) for one in found)
-    return Foreseen(rows, audience, change, ids)
+    return Foreseen(rows, audience, change, _ids(found))
+
+
+def _ids(found: Sequence[Sequence[Near]]) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(near.ref.id for near in one) for one in found)
 
 
 async def nearest(

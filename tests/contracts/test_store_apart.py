@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import pytest
 
+from hindsight_ray.adapters.ledger.sql import scopes
 from hindsight_ray.adapters.models.hashed import HashedEmbedder
 from hindsight_ray.adapters.stores.weaviate import connection, schema
 from hindsight_ray.adapters.stores.weaviate import store as store_module
@@ -371,11 +372,20 @@ class _Asked(WrappedStore):
 
 
 @pytest.mark.covers("store.few")
-@pytest.mark.parametrize(("few", "asked"), [(foreseen.FEW, 0), (1, 1)], ids=["few", "many"])
+@pytest.mark.parametrize(
+    ("few", "asked"),
+    [((foreseen.FEW, 0), 0), ((1, scopes.ROWS_PER_ASKING), 0), ((1, 0), 1)],
+    ids=["few", "kept", "many"],
+)
 async def test_a_statement_is_compared_with_few_rows_in_the_ledger_with_many_by_the_store(
-    tmp_path: Path, store: WeaviateStore, monkeypatch: pytest.MonkeyPatch, few: int, asked: int
+    tmp_path: Path,
+    store: WeaviateStore,
+    monkeypatch: pytest.MonkeyPatch,
+    few: tuple[int, int],
+    asked: int,
 ) -> None:
-    monkeypatch.setattr(foreseen, "FEW", few)
+    monkeypatch.setattr(foreseen, "FEW", few[0])
+    monkeypatch.setattr(scopes, "ROWS_PER_ASKING", few[1])
     counting = _Asked(store)
     async with worlds.world(tmp_path, store=counting) as staged:
         token = await staged.ticket(agent="planner", user="alice")

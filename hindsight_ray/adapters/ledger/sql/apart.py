@@ -38,10 +38,11 @@ from hindsight_ray.adapters.ledger.sql.schema import (
     moment,
     places,
 )
+from hindsight_ray.adapters.ledger.sql.scopes import KnownScopes
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.memory import Memory
-from hindsight_ray.domain.rows import AudienceKey
+from hindsight_ray.domain.rows import AudienceKey, NearAt, RowFilter
 from hindsight_ray.ports import Intent, Placed, Vector
 
 Opened = dict[int, Intent | None]  # by number; None where it has to be read
@@ -108,9 +109,20 @@ _ASIDE_BEFORE = select(func.count()).where(
 class MemoriesApart(SqlMemories):
     """`Memories` of a ledger whose memory store is apart: each change opens an intent."""
 
-    def __init__(self, work: Work, known: KnownRows, opened: Opened) -> None:
+    def __init__(
+        self, work: Work, known: KnownRows, known_scopes: KnownScopes, opened: Opened
+    ) -> None:
         super().__init__(work, known)
+        self._known_scopes = known_scopes
         self._opened = opened
+
+    async def nearest_known(
+        self, row_filter: RowFilter, vectors: Sequence[Vector], *, limit: int
+    ) -> NearAt | None:
+        if row_filter.empty or self._work.changed_memories:
+            return None
+        units = [unit_vector(vector) for vector in vectors]
+        return await self._work.do(self._known_scopes.nearest, row_filter, units, limit)
 
     async def put(
         self,

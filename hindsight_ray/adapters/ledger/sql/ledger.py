@@ -4,6 +4,7 @@ import asyncio
 import secrets
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sqlalchemy import inspect, select, update
@@ -27,6 +28,7 @@ from hindsight_ray.adapters.ledger.sql.privacy import SqlPrivacy
 from hindsight_ray.adapters.ledger.sql.rows import KnownRows
 from hindsight_ray.adapters.ledger.sql.runs import SqlRuns
 from hindsight_ray.adapters.ledger.sql.schema import SCHEMA_OLDEST, SCHEMA_VERSION, facts, metadata
+from hindsight_ray.adapters.ledger.sql.scopes import KnownScopes
 from hindsight_ray.adapters.ledger.sql.series import KnownSeries
 from hindsight_ray.adapters.ledger.sql.server import Server
 from hindsight_ray.adapters.ledger.sql.stats import SqlStats
@@ -38,23 +40,31 @@ _IDENTITY = "memory"  # among the facts
 WRITER = "home"  # of the audit, where a process has no name of its own
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What this process keeps of the database between transactions."""
+
+    rows: KnownRows
+    keys: KnownKeys = field(default_factory=KnownKeys)
+    scopes: KnownScopes = field(default_factory=KnownScopes)
+    series: KnownSeries = field(default_factory=KnownSeries)
+
+
 class SqlUnit:
     """One transaction, seen as the ledger's logs."""
 
     def __init__(
         self,
         work: Work,
-        known_keys: KnownKeys,
-        known_rows: KnownRows,
-        known_series: KnownSeries,
+        known: Known,
         chains: Chains,
         *,
         store_apart: bool = False,
     ) -> None:
         opened: Opened = {}
         self.work = work
-        self.known_rows = known_rows
-        self.runs: ports.RunLog = SqlRuns(work, known_series)
+        self.known_rows = known.rows
+        self.runs: ports.RunLog = SqlRuns(work, known.series)
         self.outcomes: ports.OutcomeLog = SqlOutcomes(work)
         self.credits: ports.CreditLog = SqlCredits(work)
         self.reviews: ports.ReviewLog = SqlReviews(work)
@@ -65,11 +75,11 @@ class SqlUnit:
         self.recalls: ports.RecallLog = SqlRecalls(work)
         self.stats: ports.MemoryStats = SqlStats(work)
         self.privacy: ports.PrivacyLog = SqlPrivacy(work)
-        self.keys: ports.AudienceKeys = SqlKeys(work, known_keys)
+        self.keys: ports.AudienceKeys = SqlKeys(work, known.keys)
         self.memories: ports.Memories = (
-            MemoriesApart(work, known_rows, opened)
+            MemoriesApart(work, known.rows, known.scopes, opened)
             if store_apart
-            else SqlMemories(work, known_rows)
+            else SqlMemories(work, known.rows)
         )
         self.intents: ports.IntentLog = SqlIntents(work, opened)
         self.spaces: ports.EmbeddingSpaces = SqlSpaces(work)
@@ -86,7 +96,8 @@ class SqlLedger:
     """Transactions on one database: many readers, each on a snapshot, and one writer at a time.
 
     With `store_apart` the memory store is elsewhere: changes of memories open intents, and vectors
-    are kept for exact similarity and for what the store has not been told, not in memory.
+    are kept for exact similarity and for what the store has not been told; in memory, those of a
+    few scopes at most.
     """
 
     def __init__(
@@ -101,9 +112,7 @@ class SqlLedger:
         engine = dialect.engine_of(where, lock_wait_s=lock_wait_s)
         self._readers = Lanes(engine, size=readers, wait_s=lock_wait_s, name="ledger reader")
         self._writer = Lanes(engine, size=1, wait_s=lock_wait_s, name="ledger writer")
-        self._known_keys = KnownKeys()
-        self._known_series = KnownSeries()
-        self._known_rows = KnownRows(vectors=not store_apart)
+        self._known = Known(KnownRows(vectors=not store_apart))
         self._store_apart = store_apart
         self._in_file = isinstance(where, Path)
         self._chains = chains or Chains(WRITER, None)
@@ -193,14 +202,7 @@ class SqlLedger:
         work = Work(lanes, write=write)
         try:
             await work.begin()
-            yield SqlUnit(
-                work,
-                self._known_keys,
-                self._known_rows,
-                self._known_series,
-                self._chains,
-                store_apart=self._store_apart,
-            )
+            yield SqlUnit(work, self._known, self._chains, store_apart=self._store_apart)
             if write:
                 await work.commit()
         finally:

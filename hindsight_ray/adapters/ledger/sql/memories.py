@@ -30,7 +30,7 @@ from hindsight_ray.adapters.ledger.sql.schema import memories as table
 from hindsight_ray.adapters.ledger.sql.schema_upkeep import vectors_beside
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.memory import Memory, RevisionNote, Status
-from hindsight_ray.domain.rows import AudienceKey, KeywordMatches, Near, RowFilter, Stated
+from hindsight_ray.domain.rows import AudienceKey, KeywordMatches, Near, NearAt, RowFilter, Stated
 from hindsight_ray.errors import InvalidInput, InvalidVector, NotFound, RevisionConflict
 from hindsight_ray.ports import Vector
 
@@ -171,6 +171,15 @@ class SqlMemories:
         if ids is None:
             return await self._work.do(routes.nearest_of, row_filter, unit, None)
         return await self._work.brief(routes.nearest_of, row_filter, unit, ids)
+
+    async def nearest_known(
+        self,
+        row_filter: RowFilter,  # noqa: ARG002 - the store beside the rows is quick itself
+        vectors: Sequence[Vector],  # noqa: ARG002
+        *,
+        limit: int,  # noqa: ARG002
+    ) -> NearAt | None:
+        return None
 
     async def few(self, row_filter: RowFilter, *, limit: int) -> bool:
         return await self._work.brief(routes.few, row_filter, limit)

@@ -7,9 +7,9 @@ of the tenant's change number, so what they answer is what the transaction's sna
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from sqlalchemy import bindparam, null, select
@@ -54,12 +54,16 @@ _CHANGED_ROWS = (
     .where(_m.tenant == bindparam("tenant"), _m.change > bindparam("after"))
     .order_by(_m.change)
 )
-_CHANGED_LABELS = Ready(
+_LABELS = (
     select(memory_labels.c.memory, memory_labels.c.label)
     .join(memories, _m.number == memory_labels.c.memory)
     .where(_m.tenant == bindparam("tenant"), _m.change > bindparam("after"))
 )
+_CHANGED_LABELS = Ready(_LABELS)
 _OF_ROWS, _OF_ROWS_AND_VECTORS = Ready(_CHANGED), Ready(_CHANGED_ROWS)
+_IN_SCOPE = _m.scope == bindparam("scope")
+_OF_SCOPE = Ready(_CHANGED_ROWS.where(_IN_SCOPE))
+_LABELS_OF_SCOPE = Ready(_LABELS.where(_IN_SCOPE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,15 +161,29 @@ def change_number(connection: Connection, tenant: str) -> int:
     return _CHANGE.value(connection, {"tenant": tenant}) or 0
 
 
+def changed_in(connection: Connection, tenant: str, scope: str, after: int) -> list[Row]:
+    """The memories of one scope whose last change is later than `after`, with their vectors."""
+    asked = {"tenant": tenant, "after": after, "scope": scope}
+    return _rows(connection, asked, _OF_SCOPE, _LABELS_OF_SCOPE)
+
+
 def _changed(connection: Connection, tenant: str, after: int, statement: Ready) -> list[Row]:
     """The tenant's memories whose last change is later than `after`, as they are now."""
     asked = {"tenant": tenant, "after": after}
+    return _rows(connection, asked, statement, _CHANGED_LABELS)
+
+
+def _rows(
+    connection: Connection, asked: Mapping[str, Any], of_rows: Ready, of_labels: Ready
+) -> list[Row]:
     labels: dict[int, list[str]] = {}
-    for number, label in _CHANGED_LABELS.rows(connection, asked):
+    for number, label in of_labels.rows(connection, asked):
         labels.setdefault(number, []).append(label)
-    rows = statement.rows(connection, asked)
     of_columns = cast(Callable[..., Row], Row)  # the statement selects them in the row's order
-    return [of_columns(*row[:-1], labels.get(row[0], ()), _vector(row[-1])) for row in rows]
+    return [
+        of_columns(*row[:-1], labels.get(row[0], ()), _vector(row[-1]))
+        for row in of_rows.rows(connection, asked)
+    ]
 
 
 def _vector(stored: bytes | None) -> Vector | None:
