@@ -1,4 +1,7 @@
-"""A run told to a model: event summaries under short names, within a budget of tokens.
+"""What a model is told: a run's event summaries under short names, pairs, notes, within a budget.
+
+Whatever somebody else wrote takes one line, so that none of it can pass itself off as another
+event, another pair or another note.
 
 Never raw payloads. A run that does not fit is told in parts, one after the other, each with what
 the parts before have shown; and where even that would be too much, what taught nothing is counted
@@ -11,7 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hindsight_ray.core.answers import Names
-from hindsight_ray.core.steps import agents_of, error_of, failed, shortened
+from hindsight_ray.core.opinion import Pair
+from hindsight_ray.core.steps import agents_of, error_of, failed, one_line, shortened
 from hindsight_ray.core.tokens import fitting, tokens_at_most
 from hindsight_ray.domain.event import Event
 from hindsight_ray.domain.run import Trajectory
@@ -60,7 +64,7 @@ def after(part: Part, earlier: str) -> str:
     """The part's text, with what the parts before it have shown."""
     if not earlier:
         return part.text
-    shown = fitting(" ".join(earlier.split()), EARLIER_TOKENS - 20)
+    shown = fitting(one_line(earlier), EARLIER_TOKENS - 20)
     return f"{part.text}\n\nWhat earlier parts of the run have shown: {shown}"
 
 
@@ -80,15 +84,32 @@ def users_told(events: Iterable[Event], *, tokens: int) -> tuple[str, Names]:
     return "\n".join(reversed(told)), Names(shown)
 
 
+def pairs_told(pairs: Sequence[Pair], *, tokens: int) -> tuple[str, Sequence[Pair]]:
+    """The pairs as they are put to a judge, as many as there is room for."""
+    told: list[str] = []
+    for n, pair in enumerate(pairs, 1):
+        text = f"p{n}\nkept: {one_line(pair.kept.content)}\nnew: {one_line(pair.new)}"
+        tokens -= tokens_at_most(text) + 2
+        if tokens < 0:
+            break
+        told.append(text)
+    return "\n\n".join(told), pairs[: len(told)]
+
+
+def notes_told(notes: Iterable[str], *, tokens: int) -> str:
+    """A window's notes, oldest first, as many as there is room for."""
+    return fitting("\n".join(f"- {one_line(note)}" for note in notes), tokens)
+
+
 def _head(trajectory: Trajectory, remembered: Sequence[str]) -> str:
     run = trajectory.run
     lines = [
-        f"Goal: {fitting(' '.join(run.goal.split()), _GOAL_TOKENS)}",
+        f"Goal: {fitting(one_line(run.goal), _GOAL_TOKENS)}",
         f"Task type: {shortened(run.task_type, 100)}",
         f"Agents: {fitting(', '.join(agents_of(trajectory.events)), 200)}",
     ]
     if run.tools:
-        lines.append(f"Tools: {fitting(', '.join(run.tools), 300)}")
+        lines.append(f"Tools: {fitting(one_line(', '.join(run.tools)), 300)}")
     lines += [
         f"Outcome: {outcome.value:g} by {shortened(outcome.evaluator, 60)}"
         for outcome in trajectory.outcomes[-3:]

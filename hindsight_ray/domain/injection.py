@@ -90,7 +90,7 @@ def _advice(hit: Hit, _: datetime | None) -> str:
     text = _one_line(memory.content)
     second_person = text.casefold().startswith(("you ", "you'", "your ", "你", "您", "あなた"))
     advice = text if second_person else f"You have learned: {text}"
-    where = f" (when: {memory.scene.task_type})" if memory.scene is not None else ""
+    where = f" (when: {_one_line(memory.scene.task_type)})" if memory.scene is not None else ""
     stale = " (outdated)" if memory.status == "outdated" else ""
     return f"{advice}{where}{stale}"
 
@@ -115,7 +115,7 @@ def _quoted(hits: Sequence[Hit]) -> str:
 
 
 def _one_line(text: str) -> str:
-    """A memory takes one line, so that none can pass itself off as a section of its own."""
+    """Each field takes one line, so that none can pass itself off as a section of its own."""
     return " ".join(text.split())
 
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 from hindsight_ray.core.answers import Read, fail, read_answer
 from hindsight_ray.core.budget import tokens_in, tokens_out
 from hindsight_ray.core.shapes import Shape
+from hindsight_ray.core.steps import one_line
 from hindsight_ray.domain.chat import Prompt, PromptName, Question, Said, Slot, Spent
 from hindsight_ray.errors import ModelFailed, Unavailable
 from hindsight_ray.service.world import World
@@ -75,7 +76,8 @@ async def _asked(world: World, asking: Asking, told: str, shape: type[S]) -> Rea
     except ModelFailed as failed:
         if failed.details["failure"] not in _AGAIN:
             raise _with_answer(failed, said) from None
-        again = f"{told}\n\nYour answer could not be read ({failed.message}).\nAnswer again."
+        why = one_line(failed.message)  # it quotes what the model said
+        again = f"{told}\n\nYour answer could not be read ({why}).\nAnswer again."
     said = await _said(world, asking, question.model_copy(update={"user": again}))
     try:
         return read_answer(said.text, shape)

@@ -8,12 +8,13 @@ next round. So a slow judge blocks nobody, and no edit is lost. After the last r
 A pair is shown to a model only after the writer was admitted and may read both of its statements.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
 from hindsight_ray.core.opinion import Key, Opinion, Opinions, Pair
 from hindsight_ray.core.shapes import JudgeAnswer
+from hindsight_ray.core.telling import pairs_told
 from hindsight_ray.core.tokens import tokens_at_most
 from hindsight_ray.errors import Busy, ModelFailed
 from hindsight_ray.service.asking import Asking, ask, prompt_for, system_of
@@ -58,7 +59,7 @@ async def _opinions(world: World, undecided: Undecided) -> Mapping[Key, Opinion]
     prompt = prompt_for(world, "judge")
     assert prompt is not None  # noqa: S101 - nobody is undecided without one
     room = world.settings.prompt_tokens_max - tokens_at_most(system_of(prompt)) - _REPEATED_TOKENS
-    told, asked = _told(undecided.pairs, room)
+    told, asked = pairs_told(undecided.pairs, tokens=room)
     unasked = Opinion("different", failed="the judge said nothing of it", by=prompt.mark)
     found: dict[Key, Opinion] = {pair.key: unasked for pair in undecided.pairs}
     try:
@@ -72,15 +73,3 @@ async def _opinions(world: World, undecided: Undecided) -> Mapping[Key, Opinion]
         if name is not None:
             found[name] = Opinion(said.relation, said.contradicted, said.reason, by=prompt.mark)
     return found
-
-
-def _told(pairs: Sequence[Pair], tokens: int) -> tuple[str, Sequence[Pair]]:
-    """The pairs as they are put to the judge, as many as the prompt has room for."""
-    told: list[str] = []
-    for n, pair in enumerate(pairs, 1):
-        text = f"p{n}\nkept: {pair.kept.content}\nnew: {pair.new}"
-        tokens -= tokens_at_most(text) + 2
-        if tokens < 0:
-            break
-        told.append(text)
-    return "\n\n".join(told), pairs[: len(told)]

@@ -9,7 +9,7 @@ from collections.abc import Coroutine, Sequence
 
 from hindsight_ray.core.redaction import redacted
 from hindsight_ray.core.shapes import WindowAnswer
-from hindsight_ray.core.tokens import fitting
+from hindsight_ray.core.telling import notes_told
 from hindsight_ray.core.window import foldable, summary_of
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import GetWorking, Note, SetWorking, Window
@@ -107,9 +107,7 @@ async def _summarised(
     prompt = prompt_for(world, "window")
     said = ""
     if prompt is not None:
-        told = fitting(
-            "\n".join(f"- {line}" for line in lines), world.settings.prompt_tokens_max // 2
-        )
+        told = notes_told(lines, tokens=world.settings.prompt_tokens_max // 2)
         try:
             read = await ask(world, Asking(prompt, caller.tenant), told, WindowAnswer)
             said = redacted(read.value.summary)[0]
