@@ -27,7 +27,7 @@ from hindsight_ray.domain.caller import Caller, TicketRequest
 from hindsight_ray.domain.commands import Command
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.ports import ChatModel, Embedder, Ledger, MemoryStore
-from hindsight_ray.service.world import World
+from hindsight_ray.service.world import Recording, World
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 TENANT = "acme"
@@ -135,6 +135,7 @@ async def world(
     wrap: Callable[[Ledger], Ledger] = _as_it_is,
     chat: ChatModel | None = None,
     database: Server | None = None,
+    recording: Recording | None = None,
 ) -> AsyncGenerator[Staged]:
     """A home in `path`, opened; several at once may share it. Background jobs are awaited.
 
@@ -168,6 +169,7 @@ async def world(
             background=jobs,
             erasing=SqlErasing(ledger, path),
             chat=chat,
+            recording=recording,
         ),
         clock=set_clock,
         jobs=jobs,

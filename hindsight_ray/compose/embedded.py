@@ -36,7 +36,7 @@ from hindsight_ray.ports.reviewing import Reviews
 from hindsight_ray.service import door
 from hindsight_ray.service.erase import erase_again
 from hindsight_ray.service.settle import finish, replay_all
-from hindsight_ray.service.world import MakeEmbedder, MakeStore, Opened, World
+from hindsight_ray.service.world import MakeEmbedder, MakeStore, Opened, Recording, World
 from hindsight_ray.settings import keep_settings, load_settings
 
 HOME_DEFAULT = "memory"
@@ -202,6 +202,7 @@ def assembled(
     make_embedder: MakeEmbedder | None = None,
     watch: DoorWatch | None = None,
     reviews: Reviews | None = None,
+    recording: Recording | None = None,
 ) -> Opened:
     """A world over these, with what all worlds share."""
     jobs = BackgroundJobs()
@@ -231,6 +232,7 @@ def assembled(
         make_store=maker_of_stores(settings),
         watch=watching,
         reviews=reviews,
+        recording=recording,
     )
     watching.look_at(partial(_queues, world, jobs))
     if settings.request_log == "stderr":
@@ -243,8 +245,9 @@ def assembled(
 def _queues(world: World, jobs: BackgroundJobs) -> Mapping[str, int]:
     """How many wait in this process: writers, searches to be noted, intents to be closed, jobs."""
     ledger = world.ledger
+    writers = ledger.waiting if isinstance(ledger, GroupedLedger) else 0
     return {
-        "writers": ledger.waiting if isinstance(ledger, GroupedLedger) else 0,
+        "writers": writers + len(world.recording or ()),
         "recalls": len(world.recalls.waiting),
         "intents": len(world.settling.waiting),
         "jobs": jobs.running,

@@ -52,7 +52,8 @@ from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import InvalidSettings, Unavailable
 from hindsight_ray.ports import Clock, Embedder, Ledger, Tickets
 from hindsight_ray.service.erase import erase_again
-from hindsight_ray.service.world import Opened
+from hindsight_ray.service.together import Together
+from hindsight_ray.service.world import Opened, Recording
 from hindsight_ray.settings import build_settings
 
 _ANSWER_WAIT_S = 10.0
@@ -282,11 +283,15 @@ async def _broker_world(path: Path, settings: Settings) -> Opened:
 
 async def _recorder_world(path: Path, settings: Settings) -> Opened:
     ledger = GroupedLedger(await ledger_of(path, settings, writer=cluster.own_name()))
-    return _assembled(ledger, settings, load_verifier(path))
+    return _assembled(ledger, settings, load_verifier(path), recording=Together())
 
 
 def _assembled(
-    ledger: Ledger, settings: Settings, tickets: Tickets, erasing: SqlErasing | None = None
+    ledger: Ledger,
+    settings: Settings,
+    tickets: Tickets,
+    erasing: SqlErasing | None = None,
+    recording: Recording | None = None,
 ) -> Opened:
     embedder = _remote_embedder(settings)
     crew = settings.brokers + settings.recorder_hosts + settings.reviewers
@@ -299,7 +304,7 @@ def _assembled(
     crew = Crew(settings.brokers, settings.recorder_hosts, settings.reviewers)
     opened = assembled(
         ledger, store, embedder, tickets, settings, chat=chat, erasing=erasing, watch=watch,
-        reviews=RemoteReviews(crew, deployment.crew_now),
+        reviews=RemoteReviews(crew, deployment.crew_now), recording=recording,
     )  # fmt: skip
     gc.freeze()  # modules stay: looking through them for garbage took a quarter of a host's time
     return opened

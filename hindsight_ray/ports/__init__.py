@@ -7,7 +7,6 @@ from hindsight_ray.ports.credits import (
 )
 from hindsight_ray.ports.erasing import Erasing, Wiped
 from hindsight_ray.ports.ledger import (
-    Appended,
     AudienceKeys,
     AuditLog,
     CommandLog,
@@ -19,7 +18,6 @@ from hindsight_ray.ports.ledger import (
     MemoryStats,
     PolicyLog,
     RecallLog,
-    RunLog,
     Unit,
 )
 from hindsight_ray.ports.outside import (
@@ -40,6 +38,7 @@ from hindsight_ray.ports.replaying import (
     TaskRunner,
 )
 from hindsight_ray.ports.reviewing import ReviewLog
+from hindsight_ray.ports.runs import Appended, Batch, RunLog
 from hindsight_ray.ports.stored import Intent, Placed, StoredObject, Vector
 from hindsight_ray.ports.upkeep import Apart, InHand, SpacesApart, Text, UpkeepLog, VectorsBeside
 
@@ -50,6 +49,7 @@ __all__ = [
     "AudienceKeys",
     "AuditLog",
     "Background",
+    "Batch",
     "ChatModel",
     "Clock",
     "CommandLog",

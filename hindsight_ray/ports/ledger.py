@@ -4,15 +4,14 @@ What is written through one unit is committed together or not at all, and what i
 unit is one snapshot.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from hindsight_ray.domain.access import Membership, PlacedPolicy, Policy, PolicyChange, Rule
 from hindsight_ray.domain.audit import Chained, Seal
-from hindsight_ray.domain.event import Event, MemoryRef, SequenceGap
+from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.memory import Memory, MemoryStatistics, RevisionNote
 from hindsight_ray.domain.rows import (
     AudienceKey,
@@ -20,86 +19,19 @@ from hindsight_ray.domain.rows import (
     KeywordMatches,
     Near,
     NearAt,
-    Offered,
     RecallEntry,
     RowFilter,
     Standing,
     Stated,
 )
-from hindsight_ray.domain.run import Annotation, Run
 from hindsight_ray.ports.asking import AskingLog
 from hindsight_ray.ports.credits import CreditLog, OutcomeLog
 from hindsight_ray.ports.layers import LayerLog
 from hindsight_ray.ports.privacy import PrivacyLog
 from hindsight_ray.ports.reviewing import ReviewLog
+from hindsight_ray.ports.runs import RunLog
 from hindsight_ray.ports.stored import Intent, Vector
 from hindsight_ray.ports.upkeep import SpacesApart, UpkeepLog, VectorsBeside
-
-
-@dataclass(frozen=True, slots=True)
-class Appended:
-    """What appending a batch of events did."""
-
-    stored: int
-    repeated: int
-
-
-class RunLog(Protocol):
-    """Runs, their participants and events."""
-
-    async def create(self, run: Run) -> None: ...
-
-    async def get(self, tenant: str, run_id: str) -> Run | None: ...
-
-    async def replace(self, run: Run) -> None:
-        """Store the run's new state (participants, audience, closing time)."""
-        ...
-
-    async def newest(
-        self, tenant: str, *, limit: int, before: str | None = None, task_type: str | None = None
-    ) -> Sequence[Run]:
-        """Runs by start, newest first, older than the run id `before` if one is given."""
-        ...
-
-    async def append(self, tenant: str, run_id: str, events: Sequence[Event]) -> Appended:
-        """Add events; equal ones are counted as repeated. Raises `EventConflict`, adding none."""
-        ...
-
-    async def events(self, tenant: str, run_id: str) -> Sequence[Event]:
-        """All events by timestamp, then agent, incarnation and seq."""
-        ...
-
-    async def event_count(self, tenant: str, run_id: str) -> int: ...
-
-    async def gaps(
-        self, tenant: str, run_id: str, *, agent: str | None = None
-    ) -> Sequence[SequenceGap]:
-        """Missing numbers of a run, or of one agent in it."""
-        ...
-
-    async def enter(self, tenant: str, run_id: str, agent: str, session: str | None) -> None:
-        """Note that this agent's session has this run open."""
-        ...
-
-    async def leave(self, tenant: str, run_id: str, agent: str, session: str | None) -> bool:
-        """Note that it has it open no more; whether it had entered it."""
-        ...
-
-    async def open_runs(self, tenant: str, agent: str, session: str | None) -> Sequence[str]:
-        """Runs not closed that this agent's session has entered and not left."""
-        ...
-
-    async def offered(self, tenant: str, run_id: str, agent: str) -> Offered: ...
-
-    async def set_offered(self, tenant: str, run_id: str, agent: str, offered: Offered) -> None: ...
-
-    async def labels_shown(self, tenant: str, run_ids: Sequence[str]) -> Mapping[str, Set[str]]:
-        """By run: the labels of all that was offered in it to anybody, if there are any."""
-        ...
-
-    async def annotate(self, tenant: str, annotation: Annotation) -> None: ...
-
-    async def annotations(self, tenant: str, run_id: str) -> Sequence[Annotation]: ...
 
 
 class CommandLog(Protocol):
@@ -119,6 +51,10 @@ class PolicyLog(Protocol):
 
     async def standing(self, tenant: str, ticket_id: str) -> Standing:
         """Revision, whether the tenant exists, whether the ticket is revoked: one query."""
+        ...
+
+    async def standings(self, tickets: Sequence[tuple[str, str]]) -> Sequence[Standing]:
+        """`standing` of many, each a tenant and a ticket's id: one query too."""
         ...
 
     async def current(self) -> Policy: ...

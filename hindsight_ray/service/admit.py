@@ -15,7 +15,7 @@ from hindsight_ray.core.audience import readable_keys
 from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.caller import Caller, expired
 from hindsight_ray.domain.memory import Memory
-from hindsight_ray.domain.rows import RowFilter
+from hindsight_ray.domain.rows import RowFilter, Standing
 from hindsight_ray.errors import AccessDenied, InvalidInput, InvalidTicket, NotFound
 from hindsight_ray.ports import Unit
 from hindsight_ray.ports.watching import spent_on
@@ -80,12 +80,35 @@ async def admit(world: World, unit: Unit, caller: Caller, *, any_tenant: bool = 
     `AccessDenied`; a ledger that cannot be read keeps its own error.
     """
     with spent_on("admitting"):
-        return await _decided(world, unit, caller, any_tenant=any_tenant)
+        now = world.clock.now()
+        standing = await unit.policy.standing(caller.tenant, caller.ticket_id)
+        return await _decided(world, unit, caller, standing, now, any_tenant=any_tenant)
 
 
-async def _decided(world: World, unit: Unit, caller: Caller, *, any_tenant: bool) -> Admitted:
+async def admit_all(
+    world: World, unit: Unit, callers: Sequence[Caller]
+) -> list[Admitted | InvalidTicket | AccessDenied]:
+    """`admit` for many callers by one question; for whom it raises, what it raises."""
     now = world.clock.now()
-    standing = await unit.policy.standing(caller.tenant, caller.ticket_id)
+    standings = await unit.policy.standings([(one.tenant, one.ticket_id) for one in callers])
+    admitted: list[Admitted | InvalidTicket | AccessDenied] = []
+    for caller, standing in zip(callers, standings, strict=True):
+        try:
+            admitted.append(await _decided(world, unit, caller, standing, now, any_tenant=False))
+        except (InvalidTicket, AccessDenied) as refusal:
+            admitted.append(refusal)
+    return admitted
+
+
+async def _decided(
+    world: World,
+    unit: Unit,
+    caller: Caller,
+    standing: Standing,
+    now: datetime,
+    *,
+    any_tenant: bool,
+) -> Admitted:
     known = standing.tenant_known or any_tenant
     if expired(caller, now) or standing.ticket_revoked or not known:
         raise InvalidTicket("`ticket` is not valid here; ask the operator for a new one")

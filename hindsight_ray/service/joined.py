@@ -9,7 +9,10 @@ from hindsight_ray.service.admit import Admitted, absent
 
 async def writable(unit: Unit, admitted: Admitted, run_id: str) -> Run:
     """The run if the caller may write its scope, else the `NotFound` of absence."""
-    run = await unit.runs.get(admitted.caller.tenant, run_id)
+    return _writable(await unit.runs.get(admitted.caller.tenant, run_id), admitted, run_id)
+
+
+def _writable(run: Run | None, admitted: Admitted, run_id: str) -> Run:
     if run is None or not admitted.access.may("write", run.scope):
         raise absent("run", run_id)
     return run
@@ -17,7 +20,12 @@ async def writable(unit: Unit, admitted: Admitted, run_id: str) -> Run:
 
 async def joined(unit: Unit, admitted: Admitted, run_id: str) -> Run:
     """The run if the caller takes part in it and may write its scope, else `NotFound`."""
-    run = await writable(unit, admitted, run_id)
+    return as_joined(await unit.runs.get(admitted.caller.tenant, run_id), admitted, run_id)
+
+
+def as_joined(found: Run | None, admitted: Admitted, run_id: str) -> Run:
+    """The same of a run that has been read already, if it was there."""
+    run = _writable(found, admitted, run_id)
     if not takes_part(run, admitted.caller):
         raise absent("run", run_id)
     return run

@@ -8,8 +8,10 @@ from datetime import datetime
 from hindsight_ray.core.access import AccessSet, PolicyIndex
 from hindsight_ray.core.paced import Paced
 from hindsight_ray.domain.caller import Caller
+from hindsight_ray.domain.commands import RecordEvents
 from hindsight_ray.domain.privacy import Privacy
 from hindsight_ray.domain.rows import EmbeddingSpace, RecallEntry
+from hindsight_ray.domain.run import RecordAck, Run
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.ports import (
     Background,
@@ -26,6 +28,7 @@ from hindsight_ray.ports import (
 )
 from hindsight_ray.ports.reviewing import Reviews
 from hindsight_ray.ports.watching import Watch
+from hindsight_ray.service.together import Together
 
 _CALLERS_KEPT = 4_096
 _STRANGERS = (20, 30.0)  # entries at once, and seconds to the next: 2,880 of a process in a day
@@ -137,6 +140,10 @@ MakeEmbedder = Callable[[str, int | None, str | None], Embedder]
 """An embedding model by its name, its dimension and its address; loads nothing yet."""
 
 
+Recording = Together[tuple[Caller, RecordEvents], tuple[Run, RecordAck]]
+"""Batches of events that are recorded together (`service/record.py`)."""
+
+
 @dataclass(frozen=True, slots=True)
 class World:
     """The ports and settings of one home or deployment."""
@@ -162,6 +169,7 @@ class World:
     outdated: Paced = field(default_factory=lambda: Paced(*_STRANGERS))  # with one that was good
     watch: Watch | None = None  # None: nobody is told of calls
     reviews: Reviews | None = None  # None: reviews that are due are jobs of this process
+    recording: Recording | None = None  # None: each batch of events is recorded alone
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,13 @@ revision reads what changed since and not a hundred thousand lines again.
 import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import bindparam, delete, exists, func, literal, select
+from sqlalchemy import ColumnElement, Select, bindparam, delete, exists, func, literal, select
 from sqlalchemy.engine import Connection
 
-from hindsight_ray.adapters.ledger.sql import dialect
+from hindsight_ray.adapters.ledger.sql import asked, dialect
 from hindsight_ray.adapters.ledger.sql.connection import Work
 from hindsight_ray.adapters.ledger.sql.policy_lines import Line, Moved, placed_anew
 from hindsight_ray.adapters.ledger.sql.ready import Ready
@@ -46,15 +47,21 @@ _RULES = TypeAdapter(tuple[Rule, ...])
 _MEMBERSHIPS = TypeAdapter(tuple[Membership, ...])
 
 _REVISION = select(policy_state.c.revision).where(policy_state.c.number == 1)
-_STANDING = Ready(
-    select(
+
+
+def _standing_of(
+    tenant: ColumnElement[str], ticket: ColumnElement[str]
+) -> Select[*tuple[Any, ...]]:
+    return select(
         _REVISION.scalar_subquery(),
-        exists().where(tenants.c.tenant == bindparam("tenant")),
-        exists().where(
-            revoked_tickets.c.tenant == bindparam("tenant"),
-            revoked_tickets.c.ticket_id == bindparam("ticket_id"),
-        ),
+        exists().where(tenants.c.tenant == tenant),
+        exists().where(revoked_tickets.c.tenant == tenant, revoked_tickets.c.ticket_id == ticket),
     )
+
+
+_STANDING = Ready(_standing_of(bindparam("tenant"), bindparam("ticket_id")))
+_STANDINGS = Ready(
+    _standing_of(asked.text(1), asked.text(2)).select_from(asked.ASKED).order_by(asked.number(0))
 )
 _LINES = (
     select(policy_lines.c.position, policy_lines.c.record)
@@ -77,6 +84,10 @@ class SqlPolicy:
     async def standing(self, tenant: str, ticket_id: str) -> Standing:
         settled = not self._work.changed_policy
         return await self._work.brief(_standing, tenant, ticket_id, settled)
+
+    async def standings(self, tickets: Sequence[tuple[str, str]]) -> Sequence[Standing]:
+        settled = not self._work.changed_policy
+        return await self._work.brief(_standings, tickets, settled)
 
     async def current(self) -> Policy:
         return (await self._work.do(_placed)).policy
@@ -119,14 +130,26 @@ class SqlPolicy:
 
 
 def _standing(connection: Connection, tenant: str, ticket_id: str, settled: bool) -> Standing:
-    asked = {"tenant": tenant, "ticket_id": ticket_id}
-    ((revision, known, revoked),) = _STANDING.rows(connection, asked)
-    return Standing(
-        revision=revision or 0,
-        tenant_known=bool(known),
-        ticket_revoked=bool(revoked),
-        settled=settled,
-    )
+    found = _STANDING.rows(connection, {"tenant": tenant, "ticket_id": ticket_id})
+    return _told(found, settled)[0]
+
+
+def _standings(
+    connection: Connection, tickets: Sequence[tuple[str, str]], settled: bool
+) -> list[Standing]:
+    return _told(_STANDINGS.rows(connection, asked.asked(tickets)), settled)
+
+
+def _told(rows: Sequence[tuple[Any, ...]], settled: bool) -> list[Standing]:
+    return [
+        Standing(
+            revision=revision or 0,
+            tenant_known=bool(known),
+            ticket_revoked=bool(revoked),
+            settled=settled,
+        )
+        for revision, known, revoked in rows
+    ]
 
 
 def _placed(connection: Connection) -> PlacedPolicy:

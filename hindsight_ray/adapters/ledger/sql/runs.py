@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence, Set
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 
 from sqlalchemy import and_, bindparam, func, or_, select, update
 from sqlalchemy.engine import Connection
 
-from hindsight_ray.adapters.ledger.sql import dialect, entries, series
+from hindsight_ray.adapters.ledger.sql import appending, asked, dialect, entries, series
 from hindsight_ray.adapters.ledger.sql.connection import Work
 from hindsight_ray.adapters.ledger.sql.ready import Ready
 from hindsight_ray.adapters.ledger.sql.schema import (
@@ -24,14 +24,22 @@ from hindsight_ray.domain.event import Event, MemoryRef, SequenceGap
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.rows import Offered
 from hindsight_ray.domain.run import Annotation, Run
-from hindsight_ray.errors import EventConflict, NotFound
-from hindsight_ray.ports import Appended
+from hindsight_ray.errors import NotFound
+from hindsight_ray.ports import Appended, Batch
 
-_EVENT_COLUMNS = ("run", "agent", "incarnation", "seq", "tenant", "event_id", "at", "record")
 _RUNS_PARSED = 1_024
 
 _RUN = and_(runs.c.tenant == bindparam("tenant"), runs.c.run_id == bindparam("run_id"))
 _GET = Ready(select(runs.c.number, runs.c.record).where(_RUN))
+_OF_ASKED = and_(runs.c.tenant == asked.text(1), runs.c.run_id == asked.text(2))
+_GET_ALL = Ready(
+    select(
+        select(runs.c.number).where(_OF_ASKED).scalar_subquery(),
+        select(runs.c.record).where(_OF_ASKED).scalar_subquery(),
+    )
+    .select_from(asked.ASKED)
+    .order_by(asked.number(0))
+)
 _EVENTS = Ready(
     select(events.c.record)
     .join(runs, runs.c.number == events.c.run)
@@ -40,16 +48,6 @@ _EVENTS = Ready(
 )
 _COUNT = Ready(
     select(func.count()).select_from(events.join(runs, runs.c.number == events.c.run)).where(_RUN)
-)
-_KNOWN_IDS = select(events.c.event_id, events.c.record).where(
-    events.c.tenant == bindparam("tenant"),
-    events.c.event_id.in_(dialect.members(bindparam("ids"))),
-)
-_KNOWN_PLACES = select(events.c.seq).where(
-    events.c.run == bindparam("run"),
-    events.c.agent == bindparam("agent"),
-    events.c.incarnation == bindparam("incarnation"),
-    events.c.seq.in_(dialect.numbers(bindparam("seqs"))),
 )
 
 
@@ -79,6 +77,13 @@ class SqlRuns:
         self._numbers[(tenant, run_id)] = found[0]
         return found[1]
 
+    async def get_all(self, runs: Sequence[tuple[str, str]]) -> Sequence[Run | None]:
+        found = await self._work.brief(_get_all, runs)
+        self._numbers.update(
+            (name, row[0]) for name, row in zip(runs, found, strict=True) if row is not None
+        )
+        return [None if row is None else row[1] for row in found]
+
     async def replace(self, run: Run) -> None:
         await self._work.do(_replace, run)
 
@@ -93,7 +98,27 @@ class SqlRuns:
         number = await self._number(tenant, run_id)
         if number is None:
             raise _no_run(run_id)
-        return await self._work.do(_append, tenant, number, events)
+        return await self._work.do(appending.append, tenant, number, events)
+
+    async def append_all(self, batches: Sequence[Batch]) -> Sequence[Sequence[SequenceGap]] | None:
+        if not batches:
+            return []
+        numbers: list[int] = []
+        for batch in batches:
+            number = await self._number(batch.tenant, batch.run_id)
+            if number is None:
+                raise _no_run(batch.run_id)
+            numbers.append(number)
+        known = [
+            self._known.of(number, batch.agent)
+            for number, batch in zip(numbers, batches, strict=True)
+        ]
+        found = await self._work.do(_append_all, batches, numbers, known)
+        if found is None:
+            return None
+        for number, batch, (_, whole) in zip(numbers, batches, found, strict=True):
+            self._work.once_kept(partial(self._known.keep, number, batch.agent, whole))
+        return [gaps for gaps, _ in found]
 
     async def events(self, tenant: str, run_id: str) -> Sequence[Event]:
         return await self._work.do(_events, tenant, run_id)
@@ -170,6 +195,30 @@ def _get(connection: Connection, tenant: str, run_id: str) -> tuple[int, Run] | 
     return None if found is None else (found[0], _run(found[1]))
 
 
+def _get_all(
+    connection: Connection, names: Sequence[tuple[str, str]]
+) -> list[tuple[int, Run] | None]:
+    return [
+        None if number is None else (number, _run(record))
+        for number, record in _GET_ALL.rows(connection, asked.asked(names))
+    ]
+
+
+def _append_all(
+    connection: Connection,
+    batches: Sequence[Batch],
+    numbers: Sequence[int],
+    known: Sequence[series.Whole],
+) -> list[tuple[Sequence[SequenceGap], series.Whole]] | None:
+    if not appending.append_new(connection, batches, numbers):
+        return None
+    agents = [
+        (number, batch.agent, whole if whole[1] else (batch.events[0].incarnation, 0))
+        for number, batch, whole in zip(numbers, batches, known, strict=True)
+    ]
+    return series.missing_of_all(connection, agents)
+
+
 def _number(connection: Connection, tenant: str, run_id: str) -> int | None:
     number: int | None = _GET.value(connection, {"tenant": tenant, "run_id": run_id})
     return number
@@ -205,70 +254,6 @@ def _newest(
         )
     wanted = wanted.order_by(runs.c.started_at.desc(), runs.c.run_id.desc()).limit(limit)
     return [_run(record) for record in connection.execute(wanted).scalars()]
-
-
-def _append(connection: Connection, tenant: str, run: int, batch: Sequence[Event]) -> Appended:
-    rows = [
-        (
-            run,
-            event.agent,
-            event.incarnation,
-            event.seq,
-            tenant,
-            event.event_id,
-            micros(event.timestamp),
-            event.model_dump_json(exclude_defaults=True),
-        )
-        for event in batch
-    ]
-    if dialect.insert_or_none(connection, events, _EVENT_COLUMNS, rows):
-        return Appended(stored=len(rows), repeated=0)
-    fresh = _unknown(connection, tenant, run, rows)
-    dialect.insert_rows(connection, events, _EVENT_COLUMNS, fresh)
-    return Appended(stored=len(fresh), repeated=len(rows) - len(fresh))
-
-
-_Row = tuple[int, str, str, int, str, str, int, str]
-
-
-def _unknown(connection: Connection, tenant: str, run: int, rows: Sequence[_Row]) -> list[_Row]:
-    """The rows that are not stored yet. Raises `EventConflict` if one contradicts what is."""
-    ids = json.dumps([row[5] for row in rows])
-    asked = {"tenant": tenant, "ids": ids}
-    found_ids = connection.execute(_KNOWN_IDS, asked).all()
-    records: dict[str, str] = {row.event_id: row.record for row in found_ids}
-    places: set[tuple[str, str, int]] = set()
-    for agent, incarnation in {(row[1], row[2]) for row in rows}:
-        seqs = json.dumps([row[3] for row in rows if row[1:3] == (agent, incarnation)])
-        found = connection.execute(
-            _KNOWN_PLACES,
-            {"run": run, "agent": agent, "incarnation": incarnation, "seqs": seqs},
-        ).scalars()
-        places.update((agent, incarnation, seq) for seq in found)
-    fresh: list[_Row] = []
-    for row in rows:
-        _, agent, incarnation, seq, _, event_id, _, record = row
-        known = records.get(event_id)
-        if known is not None:
-            if known != record and Event.model_validate_json(known) != Event.model_validate_json(
-                record
-            ):
-                raise _conflict("event_id", event_id)
-            continue
-        if (agent, incarnation, seq) in places:
-            raise _conflict("seq", f"{agent}/{incarnation}/{seq}")
-        records[event_id] = record
-        places.add((agent, incarnation, seq))
-        fresh.append(row)
-    return fresh
-
-
-def _conflict(field: str, value: str) -> EventConflict:
-    return EventConflict(
-        f"`{field}` {value!r} was recorded before with other content; the batch is refused",
-        field=field,
-        value=value,
-    )
 
 
 def _events(connection: Connection, tenant: str, run_id: str) -> list[Event]:

@@ -10,9 +10,22 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, Select, bindparam, func, select, union_all
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Select,
+    bindparam,
+    case,
+    exists,
+    func,
+    not_,
+    or_,
+    select,
+    union_all,
+)
 from sqlalchemy.engine import Connection
 
+from hindsight_ray.adapters.ledger.sql import asked
 from hindsight_ray.adapters.ledger.sql.ready import Ready
 from hindsight_ray.adapters.ledger.sql.schema import events
 from hindsight_ray.domain.event import SequenceGap
@@ -42,6 +55,19 @@ _NUMBERS = Ready(
     select(_e.seq)
     .where(*_OF_AGENT, _e.incarnation == bindparam("incarnation"), _e.seq >= bindparam("first"))
     .order_by(_e.seq)
+)
+_OF_ASKED = (_e.run == asked.number(1), _e.agent == asked.text(2))
+_OTHERS = or_(
+    exists().where(*_OF_ASKED, _e.incarnation < asked.text(3)),
+    exists().where(*_OF_ASKED, _e.incarnation > asked.text(3)),
+)
+_WHOLE_TO = (
+    select(case((func.count() == func.max(_e.seq) + 1 - asked.number(4), func.max(_e.seq))))
+    .where(*_OF_ASKED, _e.incarnation == asked.text(3), _e.seq >= asked.number(4))
+    .scalar_subquery()
+)
+_PLAINLY_WHOLE = Ready(
+    select(case((not_(_OTHERS), _WHOLE_TO))).select_from(asked.ASKED).order_by(asked.number(0))
 )
 _AGENTS = Ready(select(_e.agent).where(_e.run == bindparam("run")).distinct().order_by(_e.agent))
 
@@ -95,6 +121,21 @@ def missing(
         seqs = [seq for (seq,) in _NUMBERS.rows(connection, series)]
         gaps += _between(agent, name, seqs, start)
     return gaps, longest
+
+
+def missing_of_all(
+    connection: Connection, agents: Sequence[tuple[int, str, Whole]]
+) -> list[tuple[Sequence[SequenceGap], Whole]]:
+    """`missing` of many, each a run, an agent and the series to begin with.
+
+    One question for all whose only series is whole, as nearly every one is.
+    """
+    rows = [(run, agent, *known) for run, agent, known in agents]
+    found = _PLAINLY_WHOLE.rows(connection, asked.asked(rows))
+    return [
+        missing(connection, run, agent, known) if last is None else ((), (known[0], last + 1))
+        for (run, agent, known), (last,) in zip(agents, found, strict=True)
+    ]
 
 
 def _length(whole: Whole) -> int:
