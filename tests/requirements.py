@@ -197,6 +197,10 @@ REQUIREMENTS: dict[str, Requirement] = {
         " them is taken for the same",
         _CLAIMS,
     ),
+    "write.lasts": _R(
+        "what a write is told is kept stays for as long as that write asked, whoever else said it",
+        "G3",
+    ),
     "write.whose": _R(
         "a statement is the word of the heaviest who says it; nothing lighter silences, rewords or"
         " outdates it, or gives it a topic or another end, nor an equal one what was accepted",

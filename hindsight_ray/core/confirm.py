@@ -11,7 +11,7 @@ from hindsight_ray.core.verdict import (
     may_change,
     says_the_same,
 )
-from hindsight_ray.core.whose import outweighs, sourced
+from hindsight_ray.core.whose import outweighs, prolonged, sourced
 from hindsight_ray.domain.draft import Draft
 
 
@@ -20,10 +20,11 @@ def confirmed(
 ) -> Verdict:
     """The verdict on a statement, given records of the same readers that wait for a person.
 
-    One that says the same becomes active with what the new one knows; where the new one would wait
-    too (its value is contested), it is that one again, and people decide.
+    One that says the same becomes active with what the new one knows, and lasts as long; where the
+    new one would wait too (its value is contested), it is that one again, and people decide. One
+    that ends sooner, and that the new one may not make last, goes on waiting beside it.
     """
-    if verdict.duplicate_of is not None or verdict.merged is not None:
+    if verdict.found_again:
         return verdict
     new = read(content)
     for kept in waiting:
@@ -38,13 +39,20 @@ def confirmed(
             continue
         if verdict.outdated:
             return verdict  # it is stored, in the place of another value
+        longer = prolonged(draft, memory)
+        if longer is None:
+            continue
         if verdict.pending:
-            return Verdict(duplicate_of=memory, why=f"{memory.id} says the same, and waits")
+            why = f"{memory.id} says the same, and waits"
+            if not longer:
+                return Verdict(duplicate_of=memory, why=why)
+            return Verdict(merged=memory.model_copy(update=longer), why=why)
         takes = draft.source.weight >= memory.source.weight or outweighs(draft, memory)
         changes = {
             "status": "active",
             "confidence": max(memory.confidence, draft.confidence),
             "source": sourced(draft, memory) if takes else memory.source,
+            **longer,
         }
         return Verdict(
             merged=memory.model_copy(update=changes), why=f"it confirms {memory.id}, which waited"

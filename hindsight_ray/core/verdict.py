@@ -27,7 +27,7 @@ from hindsight_ray.core.conflict import (
 )
 from hindsight_ray.core.lookalikes import undisguised
 from hindsight_ray.core.opinion import Opinion, Opinions, Pair, believed
-from hindsight_ray.core.whose import may_reword, outweighs, sourced, twin_adds
+from hindsight_ray.core.whose import lasts, may_reword, outweighs, sourced, twin_adds
 from hindsight_ray.domain.draft import Draft
 from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.rows import EmbeddingSpace
@@ -61,6 +61,11 @@ class Verdict:
     why: str = ""
     asks: tuple[Pair, ...] = ()  # what rules are not sure of and no judge has been asked
 
+    @property
+    def found_again(self) -> bool:
+        """Whether a kept record says it already, or does from now on."""
+        return self.duplicate_of is not None or self.merged is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Terms:
@@ -83,7 +88,7 @@ def judge(
     """
     new = read(content)
     verdict = _among_near(draft, new, content, near, terms)
-    if verdict.duplicate_of is not None or verdict.merged is not None or draft.topic is None:
+    if verdict.found_again or draft.topic is None:
         return verdict
     return _on_topic(draft, new, on_topic, verdict, terms)
 
@@ -118,7 +123,9 @@ def _among_near(
         like = _like(new, kept, terms)
         equal = equal_readers(draft, kept.memory)
         if like in ("same", "briefer") or says_the_same(draft, content, kept.memory):
-            return _duplicate(draft, kept.memory, equal=equal)
+            if twin := _duplicate(draft, kept.memory, equal=equal):
+                return twin
+            continue
         equal = equal and may_change(draft, kept.memory)
         if like == "fuller" and equal and may_reword(draft, kept.memory):
             return _merged(draft, kept.memory, content)
@@ -126,12 +133,10 @@ def _among_near(
             verdict = _opposed(draft, new, kept.memory, verdict, terms, equal=equal)
         elif found := _clash(draft, content, kept.memory):
             verdict = _clashing(draft, Pair(content, kept.memory), verdict, terms, found)
-            if verdict.duplicate_of is not None or verdict.merged is not None:
-                return verdict
         elif kept.nearest and _worth_asking(new, kept, terms):
             verdict = _by_judge(draft, Pair(content, kept.memory), like, verdict, terms)
-            if verdict.duplicate_of is not None or verdict.merged is not None:
-                return verdict
+        if verdict.found_again:
+            return verdict
     return verdict
 
 
@@ -165,14 +170,15 @@ def _by_judge(draft: Draft, pair: Pair, like: Likeness, verdict: Verdict, terms:
     elif not opinion.failed:
         relation = believed(opinion, new, kept)
         if relation == "same":
-            return _judged_same(draft, pair, opinion)
+            return _judged_same(draft, pair, opinion) or verdict
         if relation == "contradicts" and equal_readers(draft, kept) and kept.status == "active":
             return _judged_contrary(draft, kept, verdict, opinion, terms)
     return _tagged(draft, new, kept, verdict) if like == "different" else verdict
 
 
-def _judged_same(draft: Draft, pair: Pair, opinion: Opinion) -> Verdict:
+def _judged_same(draft: Draft, pair: Pair, opinion: Opinion) -> Verdict | None:
     """One statement in two wordings: the fuller stays, where the new one may change the kept."""
+    verdict: Verdict | None
     new, kept = pair.new, pair.kept
     equal = equal_readers(draft, kept)
     fuller = len(set(read(new).stems)) > len(set(read(kept.content).stems))
@@ -181,15 +187,16 @@ def _judged_same(draft: Draft, pair: Pair, opinion: Opinion) -> Verdict:
         verdict = _merged(draft, kept, new)
     else:
         verdict = _duplicate(draft, kept, equal=equal)
-    return replace(verdict, why=_by(verdict.why, opinion))
+    return verdict and replace(verdict, why=_by(verdict.why, opinion))
 
 
 def _judged_contrary(
     draft: Draft, kept: Memory, verdict: Verdict, opinion: Opinion, terms: Terms
 ) -> Verdict:
-    """Both cannot hold, and the contradicted part is named."""
+    """Both cannot hold. The part that is contradicted is not quoted in what the new one's history
+    keeps: it is the kept one's text, and goes with that."""
     ruling = _on_one_thing(draft, kept, terms)
-    why = _by(f"it contradicts {opinion.contradicted!r} of {kept.id}, and {ruling.why}", opinion)
+    why = _by(f"it contradicts {kept.id}, and {ruling.why}", opinion)
     return _contrary(draft, kept, verdict, ruling, why)
 
 
@@ -274,12 +281,17 @@ def _same_frame(draft: Draft, kept: Memory) -> bool:
     )
 
 
-def _duplicate(draft: Draft, kept: Memory, *, equal: bool) -> Verdict:
+def _duplicate(draft: Draft, kept: Memory, *, equal: bool) -> Verdict | None:
     """The same statement; what the new one knows beyond it is added. One whose word counts for more
-    makes it its own: else whoever says first what others will say holds it."""
-    changes = twin_adds(draft, kept)
+    makes it its own: else whoever says first what others will say holds it.
+
+    None where the kept one ends sooner and may not be made to last: soon nobody would have it."""
     if not equal or not may_change(draft, kept):
-        return Verdict(duplicate_of=kept, why=f"{kept.id} says the same")
+        same = Verdict(duplicate_of=kept, why=f"{kept.id} says the same")
+        return same if lasts(draft, kept) else None
+    changes = twin_adds(draft, kept)
+    if changes is None:
+        return None
     if outweighs(draft, kept):
         own = {
             "source": sourced(draft, kept),
@@ -305,6 +317,7 @@ def _merged(draft: Draft, kept: Memory, content: str) -> Verdict:
         "confidence": max(kept.confidence, draft.confidence),
         "source": draft.source,
         "derived_from": tuple(dict.fromkeys((*kept.derived_from, *draft.derived_from))),
+        "expires_at": kept.expires_at if lasts(draft, kept) else draft.expires_at,
     }
     merged = kept.model_copy(update=changes)
     return Verdict(merged=merged, new_text=True, why=f"it says the same as {kept.id}, more fully")
@@ -350,8 +363,9 @@ def _on_topic(
         if same_value(new, value, kept.topic or "") or (
             value.words == new.words and value.symbols == new.symbols
         ):
-            if kept.status == "active" and kept.steps == draft.steps:
-                return _duplicate(draft, kept, equal=True)
+            twin = kept.status == "active" and kept.steps == draft.steps
+            if twin and (found := _duplicate(draft, kept, equal=True)):
+                return found
             continue
         ruling = _ruling(draft, kept, terms)
         if ruling.verdict == "both pending":

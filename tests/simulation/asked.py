@@ -30,15 +30,12 @@ def _no(error: str) -> Plan:
 def _confirm(pending: Kept, new: Kept) -> None:
     """What waited is said again with confidence."""
     pending.status = "active"
-    pending.ever_untrusted |= not new.trusted
     pending.users |= new.users
     pending.rests_on |= new.rests_on
-    if new.weight >= pending.weight or _outweighs(new, pending):
+    if not pending.lasts(new):
+        pending.expires = new.expires
+    if new.weight >= pending.weight or new.outweighs(pending):
         _take_over(pending, new)
-
-
-def _outweighs(new: Kept, old: Kept) -> bool:
-    return new.weight > old.weight or (new.trusted and not old.trusted)
 
 
 def _take_over(old: Kept, new: Kept) -> None:
@@ -46,13 +43,6 @@ def _take_over(old: Kept, new: Kept) -> None:
     old.author, old.user, old.run = new.author, new.user, new.run
     old.weight = max(old.weight, new.weight)
     old.trusted, old.reviewed = old.trusted or new.trusted, new.reviewed or old.reviewed
-
-
-def _rewords(new: Kept, old: Kept) -> bool:
-    """Whether it might say the kept one in other words, and so decide when that ends."""
-    if old.reviewed is not None and new.reviewed is None:
-        return new.weight > old.weight
-    return new.weight >= old.weight
 
 
 def _add_to(old: Kept, new: Kept, *, longer: bool, accepts: bool, takes: bool, rests: bool) -> None:
@@ -93,6 +83,7 @@ class Asked:
     _outside: bool = False
     _then: dict[str, Kept] = field(default_factory=dict[str, Kept])  # as the snapshot had them
     _readable: frozenset[str] = frozenset()  # runs that memories may name
+    _reviews: bool = False
     _readers: tuple[set[str], set[str]] = field(default_factory=lambda: (set[str](), set[str]()))
 
     # What the parked ports tell
@@ -116,6 +107,8 @@ class Asked:
     def committed(self, unit: int) -> None:
         if unit == self._planned and self._effect is not None:
             self._effect()
+            for one in self.model.memories.values():
+                one.remember()
             self._effect, self._final = None, True
 
     # What it was answered
@@ -165,8 +158,10 @@ class Asked:
                 return None
 
     def _note_shown(self, answer: Any) -> None:
-        ever = isinstance(self.command, c.History)
-        self.model.show(self.who, self._runs, self._then.values(), ever=ever)
+        self.model.show(self.who, self._runs, self._then.values())
+        if isinstance(self.command, c.History) and not self._reviews:
+            told = {note.status for note in answer if note.content is not None}
+            assert told <= {"active", "outdated"}, self.about
         if isinstance(self.command, c.Explain) and answer.run_id is not None:
             run = self.model.runs[answer.run_id]
             labels = self.model.labels_of_run(answer.run_id)
@@ -198,7 +193,7 @@ class Asked:
             heard = [self._then[name].author for name in ids if name in one_each]
             assert sorted(heard) == sorted(authors), f"{self.about} heard {heard} of {authors}"
             assert len(ids) + answer.hidden_by_author_limit == len(expected), self.about
-        model.show(who, self._runs, [self._then[name] for name in ids], ever=False)
+        model.show(who, self._runs, [self._then[name] for name in ids])
 
     def _one_each(self, name: str) -> bool:
         one = self._then[name]
@@ -230,7 +225,10 @@ class Asked:
         self._runs = self.model.open_runs(self.who)
         if not self.model.sees(self.who, command.memory_id):
             return _no("NotFound")
-        self._then = {command.memory_id: replace(self.model.memories[command.memory_id])}
+        one = self.model.memories[command.memory_id]
+        told = self.model.told_of(self.who, one) if isinstance(command, c.History) else replace(one)
+        self._then = {command.memory_id: told}
+        self._reviews = self.model.may(self.who, "review", one.scope)
         self._readable = self._runs_read()
         return ("ok", None), None
 
@@ -266,7 +264,6 @@ class Asked:
             expires=self.seconds(command.expires_at),
             author=f"agent:{who.agent}" if who.agent else f"user:{who.user}",
             weight=0.2 if taken.untrusted else self._weight(outside=outside),
-            ever_untrusted=outside,
             project=command.project,
             user=who.user,
             users=self._own_word(),
@@ -275,7 +272,7 @@ class Asked:
         known = (who.tenant, who.owner, command.command_id) in self.receipts
         if not known and new.expires is not None and new.expires <= model.now:
             return _no("InvalidInput")  # sent for the first time, or again, after its time
-        return self._kept("write", command.command_id, new, told_reader=True)
+        return self._kept("write", command.command_id, new)
 
     def _promote(self, command: c.Promote, write: bool) -> Plan:
         model, who = self.model, self.who
@@ -300,16 +297,16 @@ class Asked:
             project=old.project,
             rests_on=frozenset({command.memory_id, *old.rests_on}),
         )
-        return self._kept("promote", command.command_id, new, told_reader=False)
+        return self._kept("promote", command.command_id, new)
 
-    def _kept(self, verb: str, command_id: str, new: Kept, *, told_reader: bool) -> Plan:
+    def _kept(self, verb: str, command_id: str, new: Kept) -> Plan:
         model, who = self.model, self.who
         own = str(memory_uuid(who.tenant, who.owner, verb, command_id))
         reads = model.reads(who, new.audience, new.labels)
         key = (who.tenant, who.owner, command_id)
         done = self.receipts.get(key)
         if done is not None:
-            return done if reads or not told_reader else ("ok", ("stored", (own,))), None
+            return done if reads else ("ok", ("stored", (own,))), None
         twin = model.twin(new) if reads else None
         waited = model.confirmed(new) if reads and twin is None else None
         if waited is not None:
@@ -322,12 +319,11 @@ class Asked:
             effect = partial(model.memories.__setitem__, own, new)
         else:
             old = model.memories[twin]
-            adds = _outweighs(new, old) or _rewords(new, old)
-            later = new.expires is None or (old.expires is not None and new.expires > old.expires)
-            longer = old.expires is not None and later and adds
+            adds = new.decides_end_of(old)
+            longer = not old.lasts(new) and adds
             accepts = new.reviewed is not None and old.reviewed is None
             may = model.may_touch(new, old)
-            touched, takes = (longer or accepts) and may, _outweighs(new, old) and may
+            touched, takes = (longer or accepts) and may, new.outweighs(old) and may
             real = ("ok", ("merged" if touched else "duplicate", (twin,)))
 
             effect = partial(
@@ -339,7 +335,7 @@ class Asked:
                 takes=takes,
                 rests=(touched and accepts and adds) or takes,
             )
-        told = real if reads or not told_reader else ("ok", ("stored", (own,)))
+        told = real if reads else ("ok", ("stored", (own,)))
         return told, self._once(key, real, effect)
 
     def _own_word(self) -> frozenset[str]:
@@ -382,7 +378,6 @@ class Asked:
                 old.content, old.reviewed = command.content, None
                 old.users |= self._own_word()
                 old.trusted = not taken.untrusted
-                old.ever_untrusted |= taken.untrusted
                 old.author = f"agent:{who.agent}" if who.agent else f"user:{who.user}"
                 old.user = who.user
                 old.weight = 0.2 if taken.untrusted else self._weight(outside=False)
@@ -533,12 +528,12 @@ class Asked:
         model, who = self.model, self.who
         key = (who.tenant, who.owner, command.command_id)
         if key in self.receipts:
-            return self.receipts[key], None
+            named = self.receipts[key][1]
+            return ("ok", {name for name in named if self._put_away_by_right(name)}), None
         mine = {
             name: one for name, one in model.memories.items()
-            if one.tenant == who.tenant and one.project == command.project and not one.gone
-            and one.status != "archived" and model.reads(who, one.audience, one.labels)
-            and model.may(who, "forget", one.scope)
+            if one.project == command.project and one.status != "archived"
+            and model.sees(who, name) and model.may(who, "forget", one.scope)
         }  # fmt: skip
 
         def effect() -> None:
@@ -547,6 +542,14 @@ class Asked:
 
         said: Said = ("ok", set(mine))
         return said, self._once(key, said, effect)
+
+    def _put_away_by_right(self, name: str) -> bool:
+        """Whether the caller might put it away, were it as it was before that."""
+        model, one = self.model, self.model.memories.get(name)
+        if one is None or one.gone or not model.may(self.who, "forget", one.scope):
+            return False
+        then = one.put_away or "active" if one.status == "archived" else one.status
+        return model.shows(self.who, replace(one, status=then, expires=None))
 
     def _decidepending(self, command: c.DecidePending, write: bool) -> Plan:
         model, who, name = self.model, self.who, command.memory_id
@@ -770,6 +773,5 @@ class Asked:
             user=next(iter(users)) if len(users) == 1 else None,
             users=frozenset(users if len(users) == 1 else set[str]()),
             dated=True,
-            ever_untrusted=untrusted,
             run=name,
         )

@@ -76,13 +76,34 @@ class Kept:
     reviewed: str | None = None
     dated: bool = False  # an episode: never taken for another
     gone: bool = False
-    ever_untrusted: bool = False
     project: str | None = None
     put_away: str | None = None  # the status that it had when it was archived
     user: str | None = None  # whose word it is, or whom its author acted for
     users: frozenset[str] = frozenset()  # whose word any revision of it was
     rests_on: frozenset[str] = frozenset()
     run: str | None = None  # where it was said or learned
+    stood: frozenset[tuple[bool, bool, str]] = frozenset()  # every way: trusted, reviewed, status
+
+    def __post_init__(self) -> None:
+        self.remember()
+
+    def remember(self) -> None:
+        """Keep how it stands now, which its history tells ever after."""
+        self.stood |= {(self.trusted, self.reviewed is not None, self.status)}
+
+    def lasts(self, new: "Kept") -> bool:
+        """Whether it is there for as long as the new one asks to be."""
+        return self.expires is None or (new.expires is not None and new.expires <= self.expires)
+
+    def outweighs(self, old: "Kept") -> bool:
+        return self.weight > old.weight or (self.trusted and not old.trusted)
+
+    def decides_end_of(self, old: "Kept") -> bool:
+        """Whether it might say the old one in other words, and so make it last longer."""
+        if self.outweighs(old):
+            return True
+        accepted = old.reviewed is not None and self.reviewed is None
+        return self.weight >= old.weight and not accepted
 
 
 @dataclass
@@ -235,7 +256,10 @@ class Model:
 
     def sees(self, who: Who, name: str) -> bool:
         one = self.memories.get(name)
-        if one is None or one.gone or one.tenant != who.tenant or not self.good(who):
+        return one is not None and self.shows(who, one)
+
+    def shows(self, who: Who, one: Kept) -> bool:
+        if one.gone or one.tenant != who.tenant or not self.good(who):
             return False
         if one.expires is not None and one.expires <= self.now:
             return False
@@ -311,14 +335,24 @@ class Model:
             found.untrusted |= one.untrusted
         return found
 
-    def show(self, who: Who, runs: Sequence[str], shown: Iterable[Kept], *, ever: bool) -> None:
-        """Note that these memories were shown in these runs; `ever` with their earlier texts."""
+    def show(self, who: Who, runs: Sequence[str], shown: Iterable[Kept]) -> None:
+        """Note that these memories were shown in these runs."""
         for one in shown:
             for run in runs:
                 known = self.offered.setdefault((run, who.name), Offered())
                 known.audience |= one.audience
                 known.labels |= one.labels
-                known.untrusted |= one.ever_untrusted if ever else not one.trusted
+                known.untrusted |= not one.trusted
+
+    def told_of(self, who: Who, one: Kept) -> Kept:
+        """The record as its history tells of it: from outside if any revision that is told is."""
+        reviews = self.may(who, "review", one.scope)
+        by_grant = self.only_by_grant(who, one.scope)
+        told = [
+            trusted for trusted, reviewed, status in one.stood
+            if reviews or (status == "active" and (trusted or reviewed or not by_grant))
+        ]  # fmt: skip
+        return replace(one, trusted=one.trusted and all(told))
 
     def show_text(
         self,
@@ -348,7 +382,8 @@ class Model:
         )  # fmt: skip
 
     def twin(self, new: Kept) -> str | None:
-        """The record of the same words that a new one is taken for."""
+        """The record of the same words that a new one is taken for. None that ends sooner, unless
+        the new one may make it last."""
         if new.dated:
             return None
         found = [
@@ -358,6 +393,7 @@ class Model:
             and (one.expires is None or one.expires > self.now)
             and one.audience <= new.audience and one.labels <= new.labels
             and one.project == new.project
+            and (one.lasts(new) or (self.may_touch(new, one) and new.decides_end_of(one)))
         ]  # fmt: skip
         return min(found, default=None)
 
@@ -368,7 +404,7 @@ class Model:
             if one.tenant == new.tenant and one.scope == new.scope and one.content == new.content
             and one.status == "pending" and not one.gone and not one.dated
             and (one.expires is None or one.expires > self.now) and self.may_touch(new, one)
-            and one.project == new.project
+            and one.project == new.project and (one.lasts(new) or new.decides_end_of(one))
         ]  # fmt: skip
         return min(found, default=None) if new.status == "active" and not new.dated else None
 
@@ -420,6 +456,8 @@ class Model:
         newer = {replace(row, until=None) for row in rows}
         self.grants = [r for r in self.grants if replace(r, until=None) not in newer]
         self.grants += rows
+        for row in rows[:1]:  # what was passed on of what these replace rests on them now, or ends
+            self.revoke(row.tenant, row.object, ())
 
 
 class _Standing(Model):

@@ -91,7 +91,9 @@ async def test_a_lighter_twin_gives_no_topic_and_no_longer_life_to_a_heavier_wor
     alice = await home.caller(user="alice")
     ends = home.clock.now() + timedelta(days=7)
     hers = await _wrote(home, alice, "Alice drinks black tea", expires_at=ends)
-    twin = await _wrote(home, planner, "Alice drinks black tea", topic="date_format")
+    twin = await _wrote(
+        home, planner, "Alice drinks black tea", topic="date_format", expires_at=ends
+    )
     assert (twin.result, twin.ids) == ("duplicate", hers.ids)
     kept = await _got(home, alice, hers)
     assert (kept.topic, kept.expires_at, kept.revision) == (None, ends, 1)
@@ -100,6 +102,53 @@ async def test_a_lighter_twin_gives_no_topic_and_no_longer_life_to_a_heavier_wor
     again = await _wrote(home, alice, "Alice drinks black tea", topic="tea")
     kept = await _got(home, alice, hers)
     assert (again.result, kept.topic, kept.expires_at) == ("merged", "tea", None)
+
+
+@pytest.mark.covers("write.lasts")
+async def test_a_lighter_word_that_is_to_last_longer_is_kept_beside_a_heavier_one(
+    home: Staged,
+) -> None:
+    planner = await home.caller(agent="planner", user="alice", lifetime_s=10**7)
+    alice = await home.caller(user="alice", lifetime_s=10**7)
+    ends = home.clock.now() + timedelta(days=7)
+    hers = await _wrote(home, alice, "Alice drinks black tea", expires_at=ends)
+    its = await _wrote(home, planner, "Alice drinks black tea")
+    assert its.result == "stored"
+    assert (await _got(home, alice, hers)).expires_at == ends
+    assert (await _wrote(home, planner, "Alice drinks black tea")).ids == its.ids
+    home.clock.advance(days=8)
+    assert (await _got(home, alice, its)).content == "Alice drinks black tea"
+
+
+@pytest.mark.covers("write.lasts")
+async def test_what_confirms_a_waiting_statement_stays_though_that_was_to_end(
+    home: Staged,
+) -> None:
+    alice = await home.caller(user="alice", lifetime_s=10**7)
+    ends = home.clock.now() + timedelta(hours=1)
+    said = "The spare crane is in hall four"
+    waits = await _wrote(home, alice, said, confidence=0.3, expires_at=ends)
+    sure = await _wrote(home, alice, said)
+    assert (waits.result, sure.result, sure.ids) == ("pending", "merged", waits.ids)
+    home.clock.advance(hours=2)
+    assert (await _got(home, alice, sure)).status == "active"
+
+
+@pytest.mark.covers("write.lasts")
+async def test_a_statement_for_fewer_readers_is_no_duplicate_of_one_that_ends_sooner(
+    home: Staged,
+) -> None:
+    planner = await home.caller(agent="planner", lifetime_s=10**7)
+    for_alice = await home.caller(agent="planner", user="alice", lifetime_s=10**7)
+    ends = home.clock.now() + timedelta(hours=1)
+    said = "Use the blue ladder for the roof"
+    await _wrote(home, planner, said, scope="agent:planner", expires_at=ends)
+    again = await _wrote(home, for_alice, said, scope="agent:planner", expires_at=ends)
+    assert again.result == "duplicate"
+    lasting = await _wrote(home, for_alice, said, scope="agent:planner")
+    assert lasting.result == "stored"
+    home.clock.advance(hours=2)
+    assert (await _got(home, for_alice, lasting)).content == said
 
 
 @pytest.mark.covers("write.claims")
