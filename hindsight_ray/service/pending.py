@@ -117,6 +117,7 @@ async def decide(world: World, caller: Caller, command: DecidePending) -> Receip
                 model = world.embedder.space.model
                 following = following.model_copy(update={"embedding_model": model})
             await commit.put(unit, following, vector, by, why)
+            await unit.stats.verify(memory.tenant, [memory.id], admitted.now)  # it waited, unused
             retired = await _retire(unit, following, by)
             result = "superseded" if retired else "stored"
         receipt = Receipt(

@@ -74,6 +74,7 @@ async def update(world: World, caller: Caller, command: Update) -> Receipt:
             following = following.model_copy(update={"embedding_model": model})
         by = commit.author(admitted, "Update", "write", memory.scope)
         await commit.put(unit, following, vector, by, "updated")
+        await unit.stats.verify(memory.tenant, [memory.id], admitted.now)  # what is changed is used
         receipt = _receipt(command, following, by)
         if masked:
             receipt = receipt.model_copy(update={"why": f"secrets masked: {masked}"})

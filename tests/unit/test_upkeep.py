@@ -23,6 +23,7 @@ from hindsight_ray.domain.commands import (
     ReadTiers,
     Restore,
     Search,
+    Update,
     Write,
 )
 from hindsight_ray.domain.memory import Memory
@@ -33,6 +34,7 @@ from hindsight_ray.errors import AccessDenied, InvalidInput, NotFound, OverQuota
 from hindsight_ray.service import archive, get, knowledge, maintain, pending, promote, samples
 from hindsight_ray.service.forget import forget
 from hindsight_ray.service.search import search
+from hindsight_ray.service.update import update
 from hindsight_ray.service.write import write
 from tests.worlds import Staged, world
 
@@ -266,6 +268,24 @@ async def test_cold_memories_are_archived_and_come_back_when_asked_for(
     assert (await archive.restore(home.world, alice, command)).result == "restored"
     assert cold.ids[0] in {h.memory.id for h in (await _found(home, alice, "ladder door")).hits}
     assert all(not one.archived for one in await _pass(home))
+
+
+@pytest.mark.covers("life.cold")
+async def test_what_was_accepted_or_changed_this_minute_is_not_cold(
+    home: Staged, alice: Caller
+) -> None:
+    unsure = {"scope": "user:alice", "confidence": 0.3}
+    accepted = await _wrote(home, alice, "The depot opens at nine", **unsure)
+    edited = await _wrote(home, alice, "The gate is blue", **unsure)
+    updated = await _wrote(home, alice, "The crane is in hall four", scope="user:alice")
+    untouched = await _wrote(home, alice, "The ladder is in hall two", scope="user:alice")
+    home.clock.advance(days=95)
+    await _decide(home, alice, accepted.ids[0], "accept")
+    await _decide(home, alice, edited.ids[0], "edit", content="The gate is green now")
+    said = {"memory_id": updated.ids[0], "content": "The crane is in hall five", "command_id": "u"}
+    await update(home.world, alice, Update.model_validate(said))
+    (done,) = await _pass(home)
+    assert done.archived == untouched.ids
 
 
 @pytest.mark.covers("life.tiers")
