@@ -7,7 +7,7 @@ from hindsight_ray.core.retention import last_use, retention
 from hindsight_ray.domain.access import Revision
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import Archive, CloseProject, ReadTiers, Restore
-from hindsight_ray.domain.ids import CommandName
+from hindsight_ray.domain.ids import CommandName, MemoryUuid
 from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.receipt import Receipt, WriteResult
 from hindsight_ray.domain.upkeep import ProjectClosed, Tier
@@ -113,18 +113,19 @@ async def tiers(world: World, caller: Caller, command: ReadTiers) -> tuple[Tier,
 
 
 async def close_project(world: World, caller: Caller, command: CloseProject) -> ProjectClosed:
-    """Archive a project's memories in every scope where the caller may read and holds `forget`.
+    """Archive a project's memories that the caller may be shown, wherever it holds `forget`.
 
-    Raises `OverQuota` if the archive of one of them is full.
+    A repeated one names those that the caller may be shown, and put away, by now. Raises
+    `OverQuota` if the archive of one of them is full.
     """
     async with changing(world, command.command_id) as unit:
         admitted = await admit(world, unit, caller)
         done = await once.replayed(unit, caller, command.command_id, command, ProjectClosed)
         if done is not None:
-            return done
+            return await _still_told(unit, admitted, done)
         known = await unit.upkeep.on_project(caller.tenant, command.project)
-        readable = [memory for memory in known if admitted.may_read(memory.audience, memory.labels)]
-        mine = [memory for memory in readable if admitted.access.may("forget", memory.scope)]
+        shown = [memory for memory in known if shows(admitted, memory)]
+        mine = [memory for memory in shown if admitted.access.may("forget", memory.scope)]
         for scope, count in Counter(memory.scope for memory in mine).items():
             await away.room_away(world, unit, admitted, scope, count)
         for memory in mine:
@@ -133,10 +134,25 @@ async def close_project(world: World, caller: Caller, command: CloseProject) -> 
         closed = ProjectClosed(
             project=command.project,
             archived=tuple(memory.id for memory in mine),
-            left=len(readable) - len(mine),
+            left=len(shown) - len(mine),
         )
         await once.keep(unit, caller, command.command_id, command, closed)
     return closed
+
+
+async def _still_told(unit: Unit, admitted: Admitted, closed: ProjectClosed) -> ProjectClosed:
+    """The receipt with what its caller might put away now, were it still as it was then."""
+    found = await unit.memories.current(admitted.caller.tenant, closed.archived)
+    told: list[MemoryUuid] = []
+    for name in closed.archived:
+        memory = found.get(name)
+        if memory is None or not admitted.access.may("forget", memory.scope):
+            continue
+        away = memory.status == "archived"
+        then = await _before(unit, memory) if away else memory.status
+        if shows(admitted, memory.model_copy(update={"status": then, "expires_at": None})):
+            told.append(name)
+    return closed.model_copy(update={"archived": tuple(told)})
 
 
 async def _named(unit: Unit, admitted: Admitted, memory_id: str) -> Memory:

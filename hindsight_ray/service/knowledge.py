@@ -10,7 +10,7 @@ from hindsight_ray.domain.scope import GLOBAL
 from hindsight_ray.domain.upkeep import Knowledge
 from hindsight_ray.service import commit, offered
 from hindsight_ray.service.admit import admit, row_filter
-from hindsight_ray.service.seen import presentable, shows
+from hindsight_ray.service.seen import presentable, shows, visible
 from hindsight_ray.service.world import World
 
 _PAGE = 500
@@ -20,7 +20,8 @@ async def export(world: World, caller: Caller, command: ExportKnowledge) -> tupl
     """A page of what somebody with `review` has accepted or promoted, active and readable.
 
     Raises `AccessDenied` for a named scope that the caller may not read, `NotFound` for an `after`
-    that is not there. The audit says who took how much of which scope.
+    that it may not be shown: its place among the others is its own. The audit says who took how
+    much of which scope.
     """
     async with world.ledger.writing() as unit:
         admitted = await admit(world, unit, caller)
@@ -34,7 +35,8 @@ async def export(world: World, caller: Caller, command: ExportKnowledge) -> tupl
         )
         after = 0
         if command.after is not None:
-            after = (await unit.upkeep.named(caller.tenant, [command.after])).get(command.after, 0)
+            last = await visible(unit, admitted, command.after)
+            after = (await unit.upkeep.named(caller.tenant, [last.id]))[last.id]
         found: list[Memory] = []
         while len(found) < command.limit:
             page = await unit.upkeep.page(rows, after=after, limit=_PAGE)

@@ -24,6 +24,7 @@ from hindsight_ray.service.keep import Prepared, commit_draft, prepare
 from hindsight_ray.service.seen import visible
 from hindsight_ray.service.settle import changing
 from hindsight_ray.service.world import World
+from hindsight_ray.service.write import told
 
 
 async def promote(world: World, caller: Caller, command: Promote) -> Receipt:
@@ -73,6 +74,8 @@ async def _admitted_source(
     admitted.require("promote", command.scope)
     memory = await visible(unit, admitted, command.memory_id)
     done = await once.replayed(unit, caller, command.command_id, command, Receipt)
+    if done is not None:
+        done = told(world, admitted, _draft(caller, command, memory), done)
     return admitted, memory, done
 
 

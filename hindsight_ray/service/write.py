@@ -31,7 +31,7 @@ from hindsight_ray.service.privacy import known_privacy
 from hindsight_ray.service.settle import changing
 from hindsight_ray.service.world import World
 
-__all__ = ["default_scope", "keep", "source_kind", "write"]
+__all__ = ["default_scope", "keep", "source_kind", "told", "write"]
 
 
 async def write(world: World, caller: Caller, command: Write) -> Receipt:
@@ -68,7 +68,7 @@ async def _written(
         if isinstance(receipt, Undecided):
             return receipt
         await once.keep(unit, caller, command.command_id, command, receipt)
-    return _told(world, admitted, draft, receipt)
+    return told(world, admitted, draft, receipt)
 
 
 async def _admitted_draft(
@@ -83,13 +83,13 @@ async def _admitted_draft(
         draft = draft.model_copy(update={"status": "quarantined"})
     done = await once.replayed(unit, caller, command.command_id, command, Receipt)
     if done is not None:
-        done = _told(world, admitted, draft, done)
+        done = told(world, admitted, draft, done)
     else:
         admitted.require_ahead("expires_at", command.expires_at)
     return admitted, draft, done
 
 
-def _told(world: World, admitted: Admitted, draft: Draft, receipt: Receipt) -> Receipt:
+def told(world: World, admitted: Admitted, draft: Draft, receipt: Receipt) -> Receipt:
     """The receipt as far as its caller may know it: without `read`, that it was stored."""
     if admitted.may_read(draft.audience, draft.labels):
         return receipt
