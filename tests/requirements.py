@@ -70,6 +70,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "G2.revoke": _R(
         "after `revoke` has returned, no later call is decided on the old policy", "G2"
     ),
+    "G2.passed_on": _R("what was passed on ends with what it rested on, however that ended", "G2"),
     "G2.ticket": _R("a revoked ticket is refused by the next call", "G2"),
     "G2.tickets_by_tenant": _R("a ticket is ended by its own tenant's administrator alone", "G2"),
     "G2.until": _R("a grant with an end is gone at that moment", "G2"),

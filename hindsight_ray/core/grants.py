@@ -31,21 +31,40 @@ def may_give(access: AccessSet, action: str, scope: str, until: datetime | None)
     return True
 
 
-def replaced(grants: Iterable[Placed], added: Sequence[Rule]) -> list[int]:
-    """The places of the grants that these replace: a grantor's newer word on a thing counts."""
+def replaced(grants: Iterable[Placed], added: Sequence[Rule]) -> dict[int, Rule]:
+    """The grants that these replace, by place: a grantor's newer word on a thing counts."""
     newer = {_same(rule) for rule in added}
-    return [place for place, rule in grants if _same(rule) in newer]
+    return {place: rule for place, rule in grants if _same(rule) in newer}
 
 
 def taken_back(
     index: PolicyIndex, going: Mapping[int, Rule], tenant: str, scope: str, now: datetime
 ) -> dict[int, Rule]:
     """What goes, by place, when these grants on a scope go: they and all that rested on them."""
+    return exchanged(index, going, tenant, scope, now, coming=())[0]
+
+
+def exchanged(
+    index: PolicyIndex,
+    going: Mapping[int, Rule],
+    tenant: str,
+    scope: str,
+    now: datetime,
+    *,
+    coming: Sequence[Rule],
+) -> tuple[dict[int, Rule], tuple[Rule, ...]]:
+    """What goes, by place, when grants on a scope go and others come for them; and what comes.
+
+    All goes that rested on what went, and does not rest as it is on what comes: a grant that lasts
+    longer than its grantor may give it now ends, it is not cut. What comes and rested on such a one
+    itself does not come.
+    """
     near = index.near(tenant, scope)
     base = index.over([rule for _, rule in near if rule.grantor is None])
     left = [(place, rule) for place, rule in index.grants_on(tenant, scope) if place not in going]
-    good = standing(base, [rule for _, rule in left], now)
-    return {**going, **{place: rule for place, rule in left if rule not in good}}
+    good = standing(base, [*(rule for _, rule in left), *coming], now)
+    gone = {place: rule for place, rule in left if rule not in good}
+    return {**going, **gone}, tuple(rule for rule in coming if rule in good)
 
 
 def standing(base: PolicyIndex, grants: Sequence[Rule], now: datetime) -> frozenset[Rule]:

@@ -3,7 +3,7 @@
 Once either has returned, its revision is in force for every later call on every process.
 """
 
-from hindsight_ray.core.grants import may_give, replaced, taken_back
+from hindsight_ray.core.grants import exchanged, may_give, replaced, taken_back
 from hindsight_ray.core.policy_index import PolicyIndex
 from hindsight_ray.core.policy_text import checked_subject
 from hindsight_ray.domain.access import Revision, Rule
@@ -24,6 +24,8 @@ async def share(world: World, caller: Caller, command: Share) -> Grant:
     """Give `to` the actions on the scope. Raises `AccessDenied`, `InvalidInput`, `OverQuota`.
 
     The caller's own principal must hold `share` and each action there, as long as it gives them.
+    What it had given before is replaced, and whatever was passed on of that and is now more than
+    its giver holds ends.
     """
     checked_subject(command.to)
     if not command.actions:
@@ -40,6 +42,10 @@ async def share(world: World, caller: Caller, command: Share) -> Grant:
         added = _rules(admitted, command)
         grants = index.grants_on(caller.tenant, command.scope)
         outdated = replaced(grants, added)
+        if outdated:  # others may have rested on that
+            outdated, added = exchanged(
+                index, outdated, caller.tenant, command.scope, admitted.now, coming=added
+            )
         _check_number(len(grants) - len(outdated) + len(added), command.scope)
         revision = await unit.policy.change(outdated, added, admitted.now)
         grant = _grant(command.command_id, revision, added)

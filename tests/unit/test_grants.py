@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hindsight_ray.adapters.policy.profiles import shipped_text
-from hindsight_ray.core.grants import replaced, standing, taken_back
+from hindsight_ray.core.grants import exchanged, replaced, standing, taken_back
 from hindsight_ray.core.policy_index import PolicyIndex
 from hindsight_ray.core.policy_text import parse_policy
 from hindsight_ray.domain.access import Policy, Revision, Rule
@@ -109,14 +109,14 @@ def test_a_newer_word_of_the_same_grantor_replaces_the_older() -> None:
     old = _grant("user:alice", "agent:b", "read")
     new = _grant("user:alice", "agent:b", "read", START + timedelta(hours=1))
     other = _grant("agent:operator", "agent:b", "read")
-    assert replaced([(5, old), (9, other)], (new,)) == [5]
+    assert replaced([(5, old), (9, other)], (new,)) == {5: old}
 
 
 def test_a_rule_of_the_file_is_never_replaced_by_a_grant() -> None:
     rule = _grant("user:alice", "agent:b", "read").model_copy(update={"grantor": None})
     grant = _grant("user:alice", "agent:b", "read")
     index = PolicyIndex.of(_policy(rule))
-    assert replaced(index.grants_on("acme", SCOPE), (grant,)) == []
+    assert replaced(index.grants_on("acme", SCOPE), (grant,)) == {}
 
 
 _principals = st.sampled_from(("user:alice", "agent:b", "agent:c", "agent:d", "agent:operator"))
@@ -142,3 +142,19 @@ def test_after_taking_back_only_standing_grants_are_left(
     assert set(named) <= ended
     kept = [rule for rule in start.rules if rule not in ended]
     assert {rule for rule in kept if rule.grantor is not None} == _standing(kept)
+
+
+def test_what_comes_in_place_of_a_grant_does_not_come_if_it_rested_on_that() -> None:
+    """bob reads by carol, who gives it by the `share` that bob gives her."""
+    soon = START + timedelta(hours=1)
+    lent = [_grant("user:alice", "agent:bob", "share"), _grant("user:alice", "agent:carol", "read")]
+    old = _grant("agent:bob", "agent:carol", "share")
+    back = _grant("agent:carol", "agent:bob", "read")
+    bobs = [_grant("agent:bob", "agent:dave", "read")]
+    shared = _grant("user:alice", "agent:bob", "read", soon)
+    policy = _policy(*lent, shared, old, back, *bobs)
+    going = {policy.rules.index(old): old}
+    coming = (_grant("agent:bob", "agent:carol", "share", soon), *bobs)
+    gone, come = exchanged(PolicyIndex.of(policy), going, "acme", SCOPE, START, coming=coming)
+    assert set(gone.values()) == {old, back, *bobs}
+    assert come == coming[:1]

@@ -415,3 +415,31 @@ async def test_a_receipt_is_no_way_around_a_policy(home: Staged) -> None:
     await revoke(home.world, alice, _revoke("user:alice", "agent:helper"))
     with pytest.raises(AccessDenied):
         await share(home.world, helper, command)
+
+
+@pytest.mark.covers("G2.passed_on")
+async def test_a_grant_made_shorter_ends_what_was_passed_on_of_it_for_longer(home: Staged) -> None:
+    alice, bob = await home.caller(user="alice"), await home.caller(agent="bob")
+    carol, dave = await home.caller(agent="carol"), await home.caller(agent="dave")
+    soon = home.clock.now() + timedelta(minutes=30)
+    await share(home.world, alice, _share("user:alice", "agent:bob", "read", "share"))
+    await share(home.world, bob, _share("user:alice", "agent:carol"))
+    await share(home.world, bob, _share("user:alice", "agent:dave", until=soon))
+    shorter = home.clock.now() + timedelta(hours=1)
+    await share(
+        home.world, alice, _share("user:alice", "agent:bob", "read", "share", until=shorter)
+    )
+    assert await _may(home, bob, "read", "user:alice")
+    assert await _may(home, dave, "read", "user:alice")
+    assert not await _may(home, carol, "read", "user:alice")
+
+
+async def test_a_grant_given_again_or_for_longer_ends_nothing(home: Staged) -> None:
+    alice, bob = await home.caller(user="alice"), await home.caller(agent="bob")
+    carol = await home.caller(agent="carol")
+    ends = home.clock.now() + timedelta(hours=1)
+    for until in (ends, None, None):
+        again = _share("user:alice", "agent:bob", "read", "share", until=until)
+        await share(home.world, alice, again)
+        await share(home.world, bob, _share("user:alice", "agent:carol", until=ends))
+        assert await _may(home, carol, "read", "user:alice")
