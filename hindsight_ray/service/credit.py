@@ -29,6 +29,7 @@ from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.noted import note_done
 from hindsight_ray.service.outcome import took_part
 from hindsight_ray.service.remarks import refuse_beside_run
+from hindsight_ray.service.seen import shows
 from hindsight_ray.service.texts import readable_texts, shown
 from hindsight_ray.service.trajectory import reviewable
 from hindsight_ray.service.world import World
@@ -88,7 +89,7 @@ async def listed(world: World, caller: Caller, command: ReadCredits) -> tuple[Cr
         kept = await unit.credits.of_run(caller.tenant, command.run_id)
         named = sorted({name for one in kept for name in _memories_in(one.attribution)})
         current = await unit.memories.current(caller.tenant, named)
-        readable = [one for one in current.values() if admitted.may_read(one.audience, one.labels)]
+        readable = [one for one in current.values() if shows(admitted, one)]
         growth = await offered.showing_memories(unit, admitted, readable, [run])
     await offered.grow(world, admitted, [growth])
     texts = {str(memory.id): memory.content for memory in readable}

@@ -16,6 +16,7 @@ from hindsight_ray.ports import Unit
 from hindsight_ray.service import offered
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.seen import reads_run, shows, visible
+from hindsight_ray.service.texts import known, readable_texts
 from hindsight_ray.service.trajectory import trajectory_of
 from hindsight_ray.service.world import World
 
@@ -34,6 +35,7 @@ async def explain(world: World, caller: Caller, command: Explain) -> Explanation
         readable = {name: source for name, source in sources.items() if shows(admitted, source)}
         run, events = await _evidence(unit, admitted, [memory, *readable.values()])
         credits_ = () if run is None else await _credits(unit, run, events)
+        told = known(events, (await readable_texts(unit, admitted, events)).texts)
         runs = () if run is None else (run,)
         growth = await offered.showing_memories(unit, admitted, [memory], runs)
     await offered.grow(world, admitted, [growth])
@@ -41,7 +43,7 @@ async def explain(world: World, caller: Caller, command: Explain) -> Explanation
         memory_id=memory.id,
         source_kind=memory.source.kind,
         run_id=None if run is None else run.run_id,
-        events=events,
+        events=told,
         derived_from=tuple(ref for ref in memory.derived_from if ref.id in readable),
         credits=credits_,
     )

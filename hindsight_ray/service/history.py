@@ -6,15 +6,15 @@ from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.memory import RevisionNote
 from hindsight_ray.service import offered
 from hindsight_ray.service.admit import admit
-from hindsight_ray.service.seen import visible
+from hindsight_ray.service.seen import showed, visible
 from hindsight_ray.service.world import World
 
 
 async def history(world: World, caller: Caller, command: History) -> tuple[RevisionNote, ...]:
     """The memory's revisions, oldest first. Raises `NotFound` as `get` does.
 
-    A revision whose own audience or labels the caller may not read is left out: they may have been
-    narrower then.
+    A revision that the caller would not have been shown is left out: its readers may have been
+    fewer then, and it may have waited for a person.
     """
     async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller)
@@ -25,7 +25,7 @@ async def history(world: World, caller: Caller, command: History) -> tuple[Revis
         readable = {
             ref.revision: record
             for ref, record in then.items()
-            if admitted.may_read(record.audience, record.labels)
+            if showed(admitted, record)
         }
         growth = await offered.showing_memories(unit, admitted, [memory, *readable.values()])
     await offered.grow(world, admitted, [growth])

@@ -16,7 +16,7 @@ from hindsight_ray.domain.run import Run, RunClosure, RunSummary, Trajectory
 from hindsight_ray.domain.scope import GLOBAL, ScopeName, checked_audience, user_scope
 from hindsight_ray.errors import InvalidInput
 from hindsight_ray.ports import Unit
-from hindsight_ray.service import offered, once, review_due
+from hindsight_ray.service import offered, once, review_due, texts
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.joined import closed, joined, participant, takes_part, writable
 from hindsight_ray.service.noted import note_done
@@ -145,14 +145,18 @@ async def _left(unit: Unit, run: Run, caller: Caller) -> bool:
 
 
 async def read(world: World, caller: Caller, command: ReadRun) -> Trajectory:
-    """The run with its events in order, its outcomes and what is missing from it."""
+    """The run with its events in order, its outcomes and what is missing from it.
+
+    Its events name no memory that the caller may not know of.
+    """
     async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller)
         run = await readable_run(unit, admitted, command.run_id)
         trajectory = await trajectory_of(unit, run)
+        readable = await texts.readable_texts(unit, admitted, trajectory.events)
         growth = await offered.showing_memories(unit, admitted, (), [run])
     await offered.grow(world, admitted, [growth])
-    return trajectory
+    return texts.shown(trajectory, readable.texts)
 
 
 async def listed(world: World, caller: Caller, command: ListRuns) -> tuple[RunSummary, ...]:

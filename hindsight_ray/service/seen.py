@@ -23,11 +23,17 @@ ANSWERED: frozenset[Status] = frozenset({"active", "outdated"})
 
 def shows(admitted: Admitted, memory: Memory) -> bool:
     """Whether the caller may be shown this memory. Expired ones are gone."""
-    if not admitted.may_read(memory.audience, memory.labels):
-        return False
     if memory.expires_at is not None and memory.expires_at <= admitted.now:
         return False
-    return status_shown(admitted, memory)
+    return showed(admitted, memory)
+
+
+def showed(admitted: Admitted, revision: Memory) -> bool:
+    """Whether the caller may be shown what a memory said at this revision, if it may be shown that
+    memory: the readers may have been others then, and it may have waited."""
+    if not admitted.may_read(revision.audience, revision.labels):
+        return False
+    return status_shown(admitted, revision)
 
 
 def status_shown(admitted: Admitted, memory: Memory) -> bool:

@@ -3,7 +3,7 @@
 Apart from the verbs on runs, because attribution, comparison and replay all show the same.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from hindsight_ray.domain.event import Event, MemoryRef
@@ -11,6 +11,7 @@ from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.run import Trajectory
 from hindsight_ray.ports import Unit
 from hindsight_ray.service.admit import Admitted
+from hindsight_ray.service.seen import showed, shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Readable:
 
 
 async def readable_texts(unit: Unit, admitted: Admitted, events: Iterable[Event]) -> Readable:
-    """At the revisions seen, of memories offered or used: those readable now, and then."""
+    """At the revisions seen, of memories offered or used: those shown now, and then."""
     refs = list(dict.fromkeys(ref for event in events for ref in (*event.offered, *event.used)))
     if not refs:
         return Readable()
@@ -32,9 +33,9 @@ async def readable_texts(unit: Unit, admitted: Admitted, events: Iterable[Event]
     readable = {
         ref: (memory, now)
         for ref, memory in seen.items()
-        if admitted.may_read(memory.audience, memory.labels)
+        if showed(admitted, memory)
         and (now := current.get(ref.id)) is not None
-        and admitted.may_read(now.audience, now.labels)
+        and shows(admitted, now)
     }
     return Readable(
         {ref: memory.content for ref, (memory, _) in readable.items()},
@@ -44,7 +45,12 @@ async def readable_texts(unit: Unit, admitted: Admitted, events: Iterable[Event]
 
 def shown(trajectory: Trajectory, texts: dict[MemoryRef, str]) -> Trajectory:
     """The trajectory without references to memories that the reader may not know of."""
-    events = tuple(
+    return trajectory.model_copy(update={"events": known(trajectory.events, texts)})
+
+
+def known(events: Iterable[Event], texts: Mapping[MemoryRef, str]) -> tuple[Event, ...]:
+    """The events without those references."""
+    return tuple(
         event.model_copy(
             update={
                 "used": tuple(ref for ref in event.used if ref in texts),
@@ -53,6 +59,5 @@ def shown(trajectory: Trajectory, texts: dict[MemoryRef, str]) -> Trajectory:
         )
         if event.used or event.offered
         else event
-        for event in trajectory.events
+        for event in events
     )
-    return trajectory.model_copy(update={"events": events})

@@ -47,7 +47,7 @@ ANY: TypeAdapter[Any] = TypeAdapter(Any)
 # Verbs by which such a record could be seen, changed, counted or rated.
 SHOWING = {
     "Search", "SearchMany", "Get", "History", "Explain", "Update", "Forget", "Promote", "Write",
-    "ReadForReplay", "ListPending", "DecidePending", "DrawSample", "JudgeSample",
+    "ReadRun", "ReadForReplay", "ListPending", "DecidePending", "DrawSample", "JudgeSample",
     "ReadTiers", "Archive", "Restore", "CloseProject", "ExportKnowledge",
 }  # fmt: skip
 
