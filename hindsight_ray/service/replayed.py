@@ -29,7 +29,7 @@ from hindsight_ray.core.attribution.players import (
     unions_of,
 )
 from hindsight_ray.core.attribution.provenance import METHOD as PROVENANCE
-from hindsight_ray.core.attribution.provenance import may_have_led, provenance
+from hindsight_ray.core.attribution.provenance import NO_OUTCOME, may_have_led, provenance
 from hindsight_ray.core.attribution.sampling import Draws, SamplingRule
 from hindsight_ray.domain.credit import Abstained, Attribution, Credit
 from hindsight_ray.domain.event import Event, MemoryRef
@@ -131,7 +131,7 @@ async def replayed(
     )
     outcome = base.outcome
     if outcome is None:
-        return _abstained(base, "no outcome of this run is known")
+        return _abstained(base, NO_OUTCOME)
     led = may_have_led(trajectory)
     if question.whether_decided:
         led = tuple(event for event in trajectory.events if event.kind == "decision")

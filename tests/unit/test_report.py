@@ -131,6 +131,16 @@ def test_an_abstention_stands_on_the_page_with_its_reason() -> None:
     assert "no outcome of this run is known" in page(run, provenance(run, {}))
 
 
+def test_nothing_is_said_to_have_led_to_an_outcome_that_is_not_there() -> None:
+    story = Story()
+    story.decide("a")
+    run = story.trajectory()
+    text = page(run, provenance(run, {}))
+    assert "led to the outcome" not in text
+    assert "of 1 step led to what the run ended with" in text
+    assert "led to the outcome" in page(*_told())
+
+
 @pytest.mark.parametrize("value", [-1.0, -0.3, 0.0, 0.3, 1.0])
 def test_numbers_are_readable_on_their_colour(value: float) -> None:
     fill = credit_colour(value, 1.0)

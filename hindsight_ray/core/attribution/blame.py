@@ -8,7 +8,7 @@ left no failed call is invisible to it.
 from collections.abc import Mapping
 
 from hindsight_ray.core.attribution.players import event_target
-from hindsight_ray.core.attribution.provenance import may_have_led, provenance
+from hindsight_ray.core.attribution.provenance import NO_OUTCOME, may_have_led, provenance
 from hindsight_ray.core.fixes import fixes, unfixed
 from hindsight_ray.core.steps import Steps
 from hindsight_ray.domain.credit import Abstained, Attribution, Credit
@@ -46,7 +46,7 @@ def blamed(trajectory: Trajectory, memories: Mapping[MemoryRef, str]) -> Attribu
     scores = blame(trajectory)
     reason = None
     if base.outcome is None:
-        reason = "no outcome of this run is known"
+        reason = NO_OUTCOME
     elif base.outcome > 0:
         reason = "the run succeeded, so there is nobody to blame"
     elif not any(scores.values()):

@@ -10,7 +10,12 @@ from dataclasses import dataclass
 
 from hindsight_ray.core.attribution.draws import drawn
 from hindsight_ray.core.attribution.players import event_target
-from hindsight_ray.core.attribution.provenance import may_have_led, provenance, ruling_outcome
+from hindsight_ray.core.attribution.provenance import (
+    NO_OUTCOME,
+    may_have_led,
+    provenance,
+    ruling_outcome,
+)
 from hindsight_ray.core.attribution.spectrum import (
     Formula,
     RunSpectrum,
@@ -49,7 +54,7 @@ def compared(comparison: Comparison, formula: Formula = "ochiai") -> Attribution
         update={"method": name, "credits": (), "abstained": None, "scale": "score"}
     )
     if base.outcome is None:
-        return _abstained(base, "no outcome of this run is known")
+        return _abstained(base, NO_OUTCOME)
     spectra = spectra_of(comparison.runs)
     reason = too_few(spectra)
     if reason is not None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from hindsight_ray.core.attribution.players import event_target
-from hindsight_ray.core.attribution.provenance import may_have_led, provenance
+from hindsight_ray.core.attribution.provenance import NO_OUTCOME, may_have_led, provenance
 from hindsight_ray.core.shapes import CulpritAnswer, HalfAnswer, Shape, StepAnswer
 from hindsight_ray.core.telling import Part, parts
 from hindsight_ray.domain.chat import PromptName
@@ -55,7 +55,7 @@ def why_no_question(trajectory: Trajectory, memories: Mapping[MemoryRef, str]) -
     """Why nobody needs to be asked about this run, or None."""
     outcome = provenance(trajectory, memories).outcome
     if outcome is None:
-        return "no outcome of this run is known"
+        return NO_OUTCOME
     if outcome > 0:
         return "the run succeeded, so there is nobody to blame"
     if not may_have_led(trajectory):

@@ -23,6 +23,7 @@ from hindsight_ray.domain.event import Event, MemoryRef
 from hindsight_ray.domain.run import Outcome, Trajectory
 
 METHOD = "provenance"
+NO_OUTCOME = "no outcome of this run is known; `outcome` records one"  # the verb of every door
 _END_KINDS = ("tool", "message", "decision")
 _WATCHED = ("user", "state")  # what is seen of a run's end, and no step of an agent
 
@@ -130,7 +131,7 @@ def _coverage(trajectory: Trajectory, steps: Steps, in_slice: int) -> Coverage:
 
 def _why_not(value: float | None, steps: Steps, *, cyclic: bool, unled: bool) -> str | None:
     if value is None:
-        return "no outcome of this run is known"
+        return NO_OUTCOME
     if not any(event.kind == "decision" for event in steps.events):
         return "no decision was recorded, so there is nobody to credit"
     if cyclic:

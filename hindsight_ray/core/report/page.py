@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from hindsight_ray.core.attribution.provenance import by_agent
+from hindsight_ray.core.report.counts import counted
+from hindsight_ray.core.report.supported import supported
 from hindsight_ray.core.report.svg import FONT, svg
 from hindsight_ray.core.report.timeline import step_numbers, timeline
-from hindsight_ray.domain.credit import Attribution, Coverage, Credit, Target
+from hindsight_ray.domain.credit import Attribution, Credit, Target
 from hindsight_ray.domain.run import Trajectory
 
 _STYLE = f"""
@@ -38,7 +40,7 @@ def page(trajectory: Trajectory, attribution: Attribution) -> str:
     if attribution.policy:
         lead += f" against the baseline {attribution.policy!r}"
     if attribution.evaluations:
-        lead += f", {attribution.evaluations} replays"
+        lead += f", {counted(attribution.evaluations, 'replay')}"
     parts = [
         f"<h1>{_t(run.goal)}</h1>",
         f'<p class="lead">{_t(lead)} · run <code>{_t(str(run.run_id))}</code></p>',
@@ -46,7 +48,7 @@ def page(trajectory: Trajectory, attribution: Attribution) -> str:
         f'<div class="figure">{svg(figure)}</div>',
         f'<p class="dim">{_t(figure.note)}</p>' if figure.note else "",
         *_tables(trajectory, attribution),
-        _coverage(attribution.coverage),
+        _support(attribution),
     ]
     title = _t(f"Attribution of {run.goal}")
     return (
@@ -126,16 +128,9 @@ def _named(heading: str, targets: Iterable[Target], numbers: dict[str, str]) -> 
     return f"<h2>{_t(heading)}</h2>\n<ul>\n{items}\n</ul>" if items else ""
 
 
-def _coverage(cover: Coverage | None) -> str:
-    if cover is None:
-        return ""
-    told = (
-        f"{cover.in_slice} of {cover.events} steps led to the outcome. Causes:"
-        f" {cover.observed_edges} observed, {cover.declared_edges} declared,"
-        f" {cover.inferred_edges} inferred; {cover.dangling} name no recorded step,"
-        f" {cover.gaps} steps are missing."
-    )
-    return f'<h2>What supports it</h2>\n<p class="dim">{_t(told)}</p>'
+def _support(attribution: Attribution) -> str:
+    told = supported(attribution)
+    return f'<h2>What supports it</h2>\n<p class="dim">{_t(told)}.</p>' if told else ""
 
 
 def _t(text: str) -> str:
