@@ -501,6 +501,10 @@ REQUIREMENTS: dict[str, Requirement] = {
         "write, search, forget, import, review, attribute work from a shell",
         "hindsight_ray/entry/cli",
     ),
+    "cli.outcome": _R(
+        "whoever may judge a run scores it from a shell, and an abstention says by which verb",
+        "hindsight_ray/entry/cli/runs.py",
+    ),
     "cli.policy": _R(
         "`policy` checks a file, explains a decision and runs scenarios", "hindsight_ray/entry/cli"
     ),

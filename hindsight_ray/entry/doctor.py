@@ -18,6 +18,7 @@ from hindsight_ray.adapters.home import Home, deployment_address
 from hindsight_ray.adapters.policy.tickets import KEY_FILE, load_signer
 from hindsight_ray.compose.embedded import world_of_home
 from hindsight_ray.compose.space import embedder_of
+from hindsight_ray.core.report.counts import counted
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import HindsightError
 from hindsight_ray.service.world import World
@@ -153,7 +154,8 @@ async def _ledger(world: World) -> Finding:
     async with world.ledger.reading() as unit:
         policy = await unit.policy.current()
         tenants = await unit.policy.tenants()
-    seen = f"{len(tenants)} tenants, {len(policy.rules)} rules at policy revision {policy.revision}"
+    has = f"{counted(len(tenants), 'tenant')}, {counted(len(policy.rules), 'rule')}"
+    seen = f"{has} at policy revision {policy.revision}"
     if not policy.rules:
         return Finding(
             "ledger",

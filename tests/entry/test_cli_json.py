@@ -26,6 +26,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "share": ("user:alice", "--to", "user:bob", *WHO),
     "revoke": ("user:alice", "--to", "user:bob", *WHO),
     "run list": WHO, "run show": ("{run}", *WHO), "review": ("{run}", *WHO),
+    "outcome": ("{run}", "-0.5", *WHO), "policy show": OPERATOR,
     "import": ("{folder}/log.json", "--format", "openai-messages", *OPERATOR),
     "attribute": ("{run}", "--html", "{folder}/credit.html", *WHO), "spent": OPERATOR,
     "why": ("read", "user:alice", *WHO), "policy explain": ("read", "user:alice", *WHO),

@@ -115,7 +115,7 @@ def test_an_import_says_what_it_took_and_exits_with_one_where_that_is_nothing(
     assert cli(*line).code == 0
     again = cli(*line)
     assert again.code == 0
-    assert "nothing new: 1 runs were there before" in again.out
+    assert "nothing new: 1 run was there before" in again.out
 
 
 @pytest.mark.covers("cli.lists")

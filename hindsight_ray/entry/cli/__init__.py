@@ -11,6 +11,8 @@ import os
 import sys
 from collections.abc import Sequence
 from functools import partial
+from importlib import metadata
+from typing import Annotated
 
 import typer
 from typer.main import get_command_name
@@ -30,16 +32,47 @@ from hindsight_ray.entry.cli import (
     runs,
     serve,
     sharing,
+    show,
     tickets,
     upkeep,
 )
-from hindsight_ray.entry.cli.options import remember_place
+from hindsight_ray.entry.cli.options import Address, Home, remember_place
 from hindsight_ray.errors import HindsightError, InvalidInput
 
 REFUSED = 1
 MISUSED = 2
 INTERRUPTED = 130
 _DEBUG = "HINDSIGHT_DEBUG"
+
+
+def _told_version(context: typer.Context, wanted: bool) -> None:
+    if not wanted:
+        return
+    said = metadata.version("hindsight-ray")
+    if context.params.get("json_"):
+        show.print_json({"version": said})
+    else:
+        show.print_line(f"hindsight-ray {said}")
+    raise typer.Exit
+
+
+_Json = Annotated[  # known before `--version` answers
+    bool, typer.Option("--json", help="Print one JSON document and nothing else.", is_eager=True)
+]
+_Version = Annotated[
+    bool, typer.Option("--version", help="Print the version.", callback=_told_version)
+]
+
+
+def begun(
+    context: typer.Context,
+    home: Home = None,
+    address: Address = None,
+    json_: _Json = False,
+    version: _Version = False,  # noqa: ARG001 - its callback answers
+) -> None:
+    """Keep what was said before the command."""
+    remember_place(context, home, address, json_)
 
 
 def program() -> typer.Typer:
@@ -51,7 +84,7 @@ def program() -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
-        callback=remember_place,
+        callback=begun,
     )
     for module in (
         operate, memories, one_memory, runs, attribution, tickets, sharing, policies, audits, leaks,

@@ -118,6 +118,7 @@ _SAID = {
     "ticket_id": "--revoke", "text": "FILE",
 }  # fmt: skip
 _ARGUMENTS: dict[tuple[type[Value], str], str] = {
+    (c.AssertOutcome, "value"): "VALUE",
     (c.CloseProject, "project"): "PROJECT",
     (c.Erase, "user"): "USER",
     (c.WhoSees, "scope"): "SCOPE",

@@ -132,6 +132,9 @@ def _document(deployed: Any) -> dict[str, Any]:
 
 def _show(asked: Asked, document: dict[str, Any]) -> None:
     head = {"home": document["home"], "state": document["state"], "address": document["address"]}
+    if not document["actors"]:
+        show.answer(asked.json, document, show.pairs(head))
+        return
     actors = show.table("actor", "process#", "in hand#", "answered#", "failed#", "policy#")
     for one in document["actors"]:
         load = [str(one[name]) for name in ("running", "answered", "failed")]

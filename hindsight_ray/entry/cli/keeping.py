@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from hindsight_ray import compose
+from hindsight_ray.core.report.counts import counted
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.receipt import TenantDropped
 from hindsight_ray.entry.cli import show
@@ -97,4 +98,7 @@ async def drop_tenant(
     if asked.tenant_named() != name:
         raise InvalidSettings(f"`--tenant` and {name!r} are not the same; nothing was deleted")
     dropped: TenantDropped = await ask(asked, c.DropTenant, {"tenant": name})
-    show.answer(asked.json, dropped, show.plain(f"{name}: {dropped.rows:,} rows are gone"))
+    told = f"{name}: {counted(dropped.rows, 'row')} removed"
+    if dropped.grants_ended:
+        told += f", {counted(dropped.grants_ended, 'grant')} ended"
+    show.answer(asked.json, dropped, show.plain(told))

@@ -39,7 +39,10 @@ async def get(asked: Asked, memory_id: Id) -> None:
     fields = memory.model_dump(mode="json", exclude_defaults=True)
     made = show.table("field", "value")
     for name, value in fields.items():
-        made.add_row(name, show.plain(value if isinstance(value, str) else json.dumps(value)))
+        made.add_row(
+            name.replace("_", " "),
+            show.plain(value if isinstance(value, str) else json.dumps(value)),
+        )
     show.answer(asked.json, memory, made)
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from hindsight_ray.domain.base import build
 from hindsight_ray.domain.caller import TicketRequest
@@ -139,6 +140,7 @@ def command(
     epilog: str | None = None,
     panel: str | None = None,
     hidden: bool = False,
+    cls: type[TyperCommand] | None = None,
 ) -> Callable[[Verb], Verb]:
     """Make an `async def` a command of `app`, with the options of place and, if asked, of caller.
 
@@ -181,7 +183,7 @@ def command(
             one.name: one.annotation for one in signature.parameters.values()
         }
         del invoked.__wrapped__  # pyright: ignore[reportAttributeAccessIssue]
-        app.command(name, epilog=epilog, rich_help_panel=panel, hidden=hidden)(invoked)
+        app.command(name, cls=cls, epilog=epilog, rich_help_panel=panel, hidden=hidden)(invoked)
         return function
 
     return declare

@@ -13,6 +13,7 @@ from hindsight_ray.client.hindsight import Hindsight
 from hindsight_ray.entry.cli.options import Asked
 from hindsight_ray.entry.cli.show import note
 from hindsight_ray.errors import HomeInvalid, NotFound
+from hindsight_ray.service.strangers import DEPLOYMENT
 
 _NAMED_MAX = 20  # homes or tenants that an error lists
 _LOOKED_AT_MAX = 1_000  # entries of a folder
@@ -42,6 +43,7 @@ async def check_tenant(hindsight: Hindsight, asked: Asked) -> None:
     tenants = await hindsight.tenants()
     if name in tenants:
         return
+    tenants = tuple(one for one in tenants if one != DEPLOYMENT)  # its own audit is no beginning
     if asked.begins and (asked.new_tenant or not tenants):
         note(asked.json, f"the tenant {name} begins")
         return

@@ -1,6 +1,7 @@
 """Looking after the policy: is a file sound, why is something allowed, do the scenarios hold."""
 
 import pathlib
+import sys
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from typing import Annotated
@@ -15,8 +16,9 @@ from hindsight_ray.core.policy_diff import difference
 from hindsight_ray.core.policy_lint import lint
 from hindsight_ray.core.policy_scenarios import Verdict, policy_of, verdicts
 from hindsight_ray.core.policy_text import parse_policy
+from hindsight_ray.core.report.counts import counted
 from hindsight_ray.domain import commands as c
-from hindsight_ray.domain.receipt import PolicyLoaded
+from hindsight_ray.domain.receipt import PolicyLoaded, PolicyRead
 from hindsight_ray.entry.cli import show, show_access
 from hindsight_ray.entry.cli.asking import (
     ask_as_operator,
@@ -44,6 +46,7 @@ def add_to(app: typer.Typer) -> None:
     command(app, "why", epilog=f"Example: hindsight-ray {example}", panel=ACCESS)(why)
     command(group, "explain", epilog=f"The same as: hindsight-ray {example}", hidden=True)(why)
     command(group, "test", caller=False, epilog="Example: hindsight-ray policy test")(run_scenarios)
+    command(group, "show", epilog="Example: hindsight-ray policy show > mine.csv")(shown)
     command(group, "load", epilog="Example: hindsight-ray policy load mine.csv --tenant acme")(load)
     command(group, "who", epilog="Example: hindsight-ray policy who user:alice --tenant acme")(who)
     command(
@@ -102,7 +105,8 @@ async def run_scenarios(
             if not one.holds:
                 failed.append(_failure(file, one))
     document = {"scenarios": len(files), "assertions": total, "failed": failed}
-    parts = [show.plain(f"{len(files)} scenarios, {total} assertions, {len(failed)} not met")]
+    said = f"{counted(len(files), 'scenario')}, {counted(total, 'assertion')}"
+    parts = [show.plain(f"{said}, {len(failed)} not met")]
     if failed:
         parts.append(_failures(failed))
     show.answer(asked.json, document, show.stacked(*parts))
@@ -162,6 +166,21 @@ async def lint_file(
     return 1 if found and not meant else 0
 
 
+async def shown(asked: Asked) -> None:
+    """Print the policy in force, as `policy load` takes it; grants of people stand beside it.
+
+    One policy is for all tenants: `--tenant` only says in whose audit the look is written, by
+    default that of the first by name.
+    """
+    found = await _in_force(asked)
+    if asked.json:
+        show.print_json(found)
+        return
+    grants = counted(found.grants, "grant")
+    show.note(asked.json, f"in force at policy revision {found.revision}, with {grants} beside it")
+    sys.stdout.write(found.text)
+
+
 async def load(asked: Asked, file: PolicyFile) -> None:
     """Put a policy file, or a shipped profile by its name, in force. A fault changes nothing.
 
@@ -180,9 +199,13 @@ async def _text_of(asked: Asked, file: pathlib.Path) -> str:
     """The same as `policy_text`, or that of the policy in force."""
     if not _is_name(file, (_CURRENT,)):
         return policy_text(file)
+    return (await _in_force(asked)).text
+
+
+async def _in_force(asked: Asked) -> PolicyRead:
     async with opened(asked) as hindsight:
         memory = await caller_memory(hindsight, await with_first_tenant(asked, hindsight))
-        return (await memory.policy_in_force()).text
+        return await memory.policy_in_force()
 
 
 def _is_name(file: pathlib.Path, names: Collection[str]) -> bool:

@@ -1,20 +1,23 @@
-"""The verbs on runs: list, show, import, review."""
+"""The verbs on runs: list, show, import, outcome, review."""
 
 import pathlib
-from typing import Annotated
+import re
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.chat import Retried, Spent
 from hindsight_ray.domain.review import ReviewReport
-from hindsight_ray.domain.run import RunSummary, Trajectory
+from hindsight_ray.domain.run import Outcome, RunSummary, Trajectory
 from hindsight_ray.entry.cli import show
 from hindsight_ray.entry.cli.asking import ask, asking, built
 from hindsight_ray.entry.cli.options import RUNS, Asked, command, remember_place
 from hindsight_ray.errors import InvalidImport, InvalidInput
 
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
+_NEGATIVE = re.compile(r"-\.?\d.*")
 _PAGE = 100
 _FILE_BYTES_MAX = 256 * 1024 * 1024
 
@@ -32,6 +35,13 @@ def add_to(app: typer.Typer) -> None:
         begins=True,
         epilog="Example: hindsight-ray import log.json --format openai-messages --tenant acme",
     )(imported)
+    command(
+        app,
+        "outcome",
+        panel=RUNS,
+        cls=_TakesNegative,
+        epilog="Example: hindsight-ray outcome RUN -0.5 --evaluator monitor --tenant acme",
+    )(judged)
     command(app, "review", epilog="Example: hindsight-ray review RUN --tenant acme", panel=RUNS)(
         reviewed
     )
@@ -94,6 +104,39 @@ async def imported(
     report: c.ImportReport = await ask(asked, c.ImportRuns, fields)
     show.answer(asked.json, report, show.imported(report))
     return 0 if report.runs or report.repeated else 1
+
+
+class _TakesNegative(TyperCommand):
+    """A command whose arguments may be below nothing: `-0.5` is a number and no option."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        numbers = [one for one in args if _NEGATIVE.fullmatch(one)]
+        if not numbers or "--" in args:
+            return super().parse_args(ctx, args)
+        others = [one for one in args if one not in numbers]
+        return super().parse_args(ctx, [*others, "--", *numbers])
+
+
+async def judged(
+    asked: Asked,
+    run_id: RunId,
+    value: Annotated[
+        float,
+        typer.Argument(metavar="VALUE", help="From -1 to 1; above nothing it went well."),
+    ],
+    *,
+    success: Annotated[
+        bool | None,
+        typer.Option("--success/--failure", help="Where the value does not say it."),
+    ] = None,
+    evaluator: Annotated[
+        str | None, typer.Option(metavar="NAME", help="By whose or which judgement.")
+    ] = None,
+) -> None:
+    """Say how a run went, or say it anew; who says it is in the ticket."""
+    fields = {"run_id": run_id, "value": value, "success": success, "evaluator": evaluator}
+    kept: Outcome = await ask(asked, c.AssertOutcome, fields)
+    show.answer(asked.json, kept, show.outcome(kept))
 
 
 async def reviewed(

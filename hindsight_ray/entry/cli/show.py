@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from hindsight_ray.core.report.counts import counted
 from hindsight_ray.domain.answer import Found
 from hindsight_ray.domain.chat import Retried
 from hindsight_ray.domain.commands import ImportReport, WhyAnswer
@@ -22,7 +23,7 @@ from hindsight_ray.domain.credit import Credit
 from hindsight_ray.domain.event import Event
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.review import ReviewReport
-from hindsight_ray.domain.run import RunSummary, Trajectory
+from hindsight_ray.domain.run import Outcome, RunSummary, Trajectory
 
 _PIPE_WIDTH = 160  # columns where no terminal says how wide it is
 
@@ -174,16 +175,19 @@ def trajectory(value: Trajectory) -> RenderableType:
         }
     )  # fmt: skip
     parts: list[RenderableType] = [head, Text(""), timeline(value), Text("")]
-    for one in value.outcomes:
-        verdict = Text("outcome ", style="dim")
-        verdict.append(score(one.value), style="bold green" if one.success else "bold red")
-        parts.append(verdict.append(f" by {one.by} ({one.evaluator})"))
+    parts += [outcome(one) for one in value.outcomes]
     for gap in value.gaps:
         missing = f"missing: {gap.agent} numbers {gap.first} to {gap.last}"
         parts.append(Text(missing, style="yellow"))
     if value.dangling:
         parts.append(Text(f"dangling causes: {len(value.dangling)}", style="yellow"))
     return Group(*parts)
+
+
+def outcome(value: Outcome) -> Text:
+    verdict = Text("outcome ", style="dim")
+    verdict.append(score(value.value), style="bold green" if value.success else "bold red")
+    return verdict.append(f" by {value.by} ({value.evaluator})")
 
 
 _KIND_STYLE = {
@@ -231,7 +235,7 @@ def _step(event: Event) -> Text:
     if event.to:
         text.append(f"  → {event.to}", style="blue")
     if event.used:
-        text.append(f"  (used {len(event.used)} memories)", style="dim")
+        text.append(f"  (used {counted(len(event.used), 'memory')})", style="dim")
     return text
 
 
@@ -265,9 +269,10 @@ def retried(value: Retried) -> RenderableType:
 
 
 def imported(value: ImportReport) -> RenderableType:
-    said = f"{value.runs} runs, {value.events} events"
+    said = f"{counted(value.runs, 'run')}, {counted(value.events, 'event')}"
     if value.repeated:
-        before = f"{value.repeated} runs were there before"
+        were = "was" if value.repeated == 1 else "were"
+        before = f"{counted(value.repeated, 'run')} {were} there before"
         said = f"{said}; {before}" if value.runs else f"nothing new: {before}"
     elif not value.runs:
         said = "nothing was taken: no run in the file could be"
@@ -304,7 +309,8 @@ def line(text: str, limit: int = 120) -> str:
 
 def facts(document: Mapping[str, Any], title: str) -> RenderableType:
     """A flat document as names and values under a title."""
-    return Group(Text(title, style="bold"), pairs(document))
+    said = {name.replace("_", " "): value for name, value in document.items()}
+    return Group(Text(title, style="bold"), pairs(said))
 
 
 def plain(text: str) -> RenderableType:

@@ -6,6 +6,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from hindsight_ray.core.policy_diff import Change, Difference
+from hindsight_ray.core.report.counts import counted
 from hindsight_ray.domain.audit import AuditReport
 from hindsight_ray.domain.commands import SeersAnswer, SeesAnswer
 from hindsight_ray.entry.cli import show
@@ -92,8 +93,8 @@ def _because(one: Change) -> str:
 def audit_report(value: AuditReport) -> RenderableType:
     if not value.faults:
         signed = "signed to the end" if not value.unsigned else f"{value.unsigned} not signed"
-        return Text(f"{value.entries} entries, whole, {signed}", style="green")
+        return Text(f"{counted(value.entries, 'entry')}, whole, {signed}", style="green")
     made = show.table("writer", "entry#", "fault")
     for one in value.faults:
         made.add_row(one.writer or "a seal", str(one.place or ""), Text(one.fault, style="red"))
-    return show.stacked(Text(f"{value.entries} entries", style="bold"), made)
+    return show.stacked(Text(f"{counted(value.entries, 'entry')}", style="bold"), made)

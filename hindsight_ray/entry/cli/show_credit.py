@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from hindsight_ray.core.report.counts import counted
+from hindsight_ray.core.report.supported import supported
 from hindsight_ray.core.report.timeline import credits_of
-from hindsight_ray.domain.credit import Attribution, Coverage, Credit, Credited, Target
+from hindsight_ray.domain.credit import Attribution, Credit, Credited, Target
 from hindsight_ray.domain.run import Trajectory
 from hindsight_ray.entry.cli import show
 
@@ -16,9 +18,10 @@ def attribution(
 ) -> RenderableType:
     """Who is credited with what; the run with it; and what else was found about the run."""
     numbers = {str(event.event_id): n for n, event in enumerate(trajectory.events, start=1)}
-    head = f"outcome {show.score(value.outcome)} by {value.method}"
+    outcome = f"outcome {show.score(value.outcome)}" if value.outcome is not None else "no outcome"
+    head = f"{outcome}, credit by {value.method}"
     if value.policy and value.evaluations:
-        head += f", baseline {value.policy}, {value.evaluations} replays"
+        head += f", baseline {value.policy}, {counted(value.evaluations, 'replay')}"
     parts: list[RenderableType] = [Text(head, style="bold")]
     if value.abstained is not None:
         parts.append(Text(f"abstained: {value.abstained.reason}", style="yellow"))
@@ -28,8 +31,8 @@ def attribution(
         parts += [Text(""), Text("beside it", style="bold"), _table(value.beside, numbers)]
     parts += [Text(f"suspect: {_named(one)}", style="red") for one in value.suspects]
     parts += [Text(f"memory used: {_named(one)}") for one in value.memories]
-    if value.coverage is not None:
-        parts.append(_coverage(value.coverage))
+    if told := supported(value):
+        parts.append(Text(f"coverage: {told}", style="dim"))
     if trajectory.events:
         parts += [Text(""), show.timeline(trajectory, credits_of(value))]
     parts += [_kept(one) for one in kept if one.attribution.method != value.method]
@@ -54,15 +57,6 @@ def _table(credits_: Sequence[Credit], numbers: dict[str, int]) -> RenderableTyp
             Text(one.target.id, style="dim"),
         )
     return made
-
-
-def _coverage(cover: Coverage) -> Text:
-    return Text(
-        f"coverage: {cover.in_slice} of {cover.events} events led to the outcome; edges"
-        f" {cover.observed_edges} observed, {cover.declared_edges} declared,"
-        f" {cover.inferred_edges} inferred; {cover.dangling} dangling, {cover.gaps} gaps",
-        style="dim",
-    )
 
 
 def _kept(one: Credited) -> Text:

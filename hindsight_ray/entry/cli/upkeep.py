@@ -12,6 +12,7 @@ import typer
 from pydantic import ValidationError
 
 from hindsight_ray.core.knowledge import as_jsonl, as_markdown
+from hindsight_ray.core.report.counts import counted
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.upkeep import (
@@ -38,6 +39,10 @@ from hindsight_ray.errors import InvalidInput
 from hindsight_ray.settings import keep_settings, load_settings
 
 _PAIRS = "calibration.jsonl"
+_NOTHING_APPROVED = (
+    "nothing to export: no experience that you may read is approved; `pending accept ID` approves"
+    " one that waits, `promote ID --scope SCOPE` any other, also in the scope that it is in"
+)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -107,7 +112,7 @@ async def close_project(
     """Archive the memories of a project, wherever you may forget them."""
     fields = {"project": project, "command_id": uuid.uuid4().hex}
     closed: ProjectClosed = await ask(asked, c.CloseProject, fields)
-    text = f"{len(closed.archived)} memories of {project} archived"
+    text = f"{counted(len(closed.archived), 'memory')} of {project} archived"
     text += f"; {closed.left} are not yours to retire" if closed.left else ""
     show.answer(asked.json, closed, show.plain(text))
 
@@ -121,7 +126,10 @@ async def knowledge(
         pathlib.Path | None, typer.Option("--output", "-o", help="A file instead of the screen.")
     ] = None,
 ) -> None:
-    """Write approved experiences that you may read as documents for a knowledge base."""
+    """Write approved experiences that you may read as documents for a knowledge base.
+
+    Approved is what a person accepted (`pending accept`) or promoted (`promote`).
+    """
     forms = {"markdown": as_markdown, "jsonl": as_jsonl}
     if format_ not in forms:
         raise InvalidInput("`--format` is `markdown` or `jsonl`", field="format")
@@ -130,20 +138,15 @@ async def knowledge(
     text = forms[format_](documents)
     if output is not None:
         output.write_text(text, encoding="utf-8")
+        told = {"documents": len(documents), "file": str(output)}
+        said = f"{counted(len(documents), 'document')} in {output}"
+        show.answer(asked.json, told, show.plain(said))
     elif asked.json:
         show.print_json(list(documents))
-        return
     else:
         sys.stdout.write(text)
-        if not documents:
-            show.note(
-                asked.json,
-                "nothing to export: no approved experience that you may read; approve one by"
-                " `audit judge ID good` or `pending accept ID`",
-            )
-        return
-    told = {"documents": len(documents), "file": str(output)}
-    show.answer(asked.json, told, show.plain(f"{len(documents)} documents in {output}"))
+    if not documents:
+        show.note(asked.json, _NOTHING_APPROVED)
 
 
 async def maintain(
@@ -167,7 +170,7 @@ async def maintain(
     document = {
         "looked_at": looked, "archived": archived, "forgotten": forgotten, "swept": swept,
     }  # fmt: skip
-    text = f"{looked} memories: {len(archived)} archived, {len(forgotten)} let go"
+    text = f"{counted(looked, 'memory')}: {len(archived)} archived, {len(forgotten)} let go"
     show.answer(asked.json, document, show.plain(text))
 
 
@@ -195,12 +198,14 @@ async def reembed(
             done: Reembedding = await memory.ask(step)
             checked += done.checked
             if done.state == "building":
-                show.note(asked.json, f"{done.embedded} of {done.total} memories embedded")
+                show.note(
+                    asked.json, f"{done.embedded} of {counted(done.total, 'memory')} embedded"
+                )
             if done.state == "done":
                 break
     async with opened(asked):  # once more, so that the settings follow the model
         kept = done.neighbours_kept
-    text = f"{done.total} memories are in {done.model} now; {checked} looked at"
+    text = f"{done.model} has {counted(done.total, 'memory')} now; {checked} looked at"
     text += "" if kept is None else f"; {kept:.0%} of their nearest are the same"
     show.answer(asked.json, {**done.model_dump(mode="json"), "checked": checked}, show.plain(text))
 
@@ -246,7 +251,7 @@ def _pairs(file: pathlib.Path | None) -> tuple[LabelledPair, ...]:
     source = resources.files("hindsight_ray.adapters.models") / _PAIRS if file is None else file
     try:
         lines = source.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"`--file` {file} cannot be read: {error}", field="file") from None
     found: list[LabelledPair] = []
     for number, line in enumerate(lines, start=1):
@@ -257,7 +262,7 @@ def _pairs(file: pathlib.Path | None) -> tuple[LabelledPair, ...]:
             found.append(
                 LabelledPair.model_validate({name: fields[name] for name in ("a", "b", "kind")})
             )
-        except (ValueError, KeyError, TypeError, ValidationError):
+        except (ValueError, KeyError, TypeError, ValidationError, RecursionError):
             raise InvalidInput(
                 f'`--file` {file}, line {number} is not {{"a": …, "b": …, "kind": …}}',
                 field="file",
