@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-import yaml
 from pydantic import ValidationError
 
 from hindsight_ray.adapters.home import SETTINGS_FILE
+from hindsight_ray.adapters.yaml_files import read_yaml
 from hindsight_ray.domain.faults import told
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import HindsightError, InvalidSettings
@@ -44,8 +44,8 @@ def build_settings(fields: Mapping[str, object]) -> Settings:
 def read_config(path: Path) -> dict[str, object]:
     """The settings that a YAML file names, secrets not among them. Raises `InvalidSettings`."""
     try:
-        fields: object = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        fields = read_yaml(path)
+    except ValueError as error:
         raise InvalidSettings(f"`--config` {path}: {error}", path=str(path)) from None
     if not isinstance(fields, dict):
         raise InvalidSettings(f"`--config` {path} must hold settings by name", path=str(path))
@@ -79,7 +79,7 @@ def _kept(home: Path) -> dict[str, Any]:
         raise InvalidSettings(f"`{path}` cannot be read: {error}", path=str(path)) from None
     try:
         fields = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidSettings(f"`{path}` is not JSON: {error}", path=str(path)) from None
     if not isinstance(fields, dict):
         raise InvalidSettings(f"`{path}` must hold one JSON object", path=str(path))

@@ -100,6 +100,48 @@ def test_misuse_is_one_line_on_standard_error_and_exit_code_two(
     assert "Traceback" not in said.err
 
 
+UNREADABLE = {
+    "binary": b"\xff\xfe\x00\x01" * 50,
+    "deep": b"[" * 20_000,
+    "deep and whole": b"[" * 3_000 + b"]" * 3_000,
+    "long number": b"1" * 6_000,
+    "long number of another base": b"address: 0x" + b"f" * 6_000,
+    "tag without a value": b'address: !!int ""\n',
+    "tag of another value": b"address: !!timestamp x\n",
+    "no date": b"address: 2026-99-99\n",
+}
+
+
+@pytest.mark.covers("cli.errors")
+@pytest.mark.parametrize("content", UNREADABLE.values(), ids=UNREADABLE)
+@pytest.mark.parametrize(
+    "line", [("calibrate", "--tenant", "acme", "--file"), ("policy", "test"), ("up", "--config")]
+)
+def test_a_file_that_nobody_can_read_is_misuse(
+    cli: Cli, tmp_path: pathlib.Path, line: tuple[str, ...], content: bytes
+) -> None:
+    file = tmp_path / "file.yaml"
+    file.write_bytes(content)
+    said = cli(*line, str(file))
+    assert (said.code, said.out) == (2, "")
+    assert len(said.err.splitlines()) == 1
+    assert "No such option" not in said.err
+
+
+@pytest.mark.covers("cli.errors")
+def test_a_scenario_whose_profile_nobody_can_read_is_misuse(
+    cli: Cli, tmp_path: pathlib.Path
+) -> None:
+    scenario = tmp_path / "scenarios" / "one.yaml"
+    scenario.parent.mkdir()
+    text = "about: x\nprofile: mine.csv\nassertions:\n  - because: y\n    caller: {agent: a}\n"
+    scenario.write_text(f"{text}    allow:\n      global: [read]\n", encoding="utf-8")
+    (tmp_path / "mine.csv").write_bytes(UNREADABLE["binary"])
+    said = cli("policy", "test", str(scenario))
+    assert said.code == 2
+    assert "`profile`" in said.err
+
+
 @pytest.mark.covers("cli.errors")
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_a_refusal_is_one_line_on_standard_error_and_exit_code_one(

@@ -94,7 +94,7 @@ class KeyPair:
             keys = [
                 Ed25519PublicKey.from_public_bytes(base64.b64decode(one["x"])) for one in listed
             ]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise HomeInvalid(f"`{path}` cannot be read as public keys", path=str(path)) from error
         return {key_id(key): key for key in keys}
 

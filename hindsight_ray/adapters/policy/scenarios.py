@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Any, cast
 
-import yaml
-
 from hindsight_ray.adapters.policy.profiles import policies_folder, shipped_text
+from hindsight_ray.adapters.yaml_files import read_yaml
 from hindsight_ray.core.policy_scenarios import Scenario, scenario_of
 from hindsight_ray.errors import InvalidInput
 
@@ -18,8 +17,8 @@ def scenario_files(folder: Path | None = None) -> tuple[Path, ...]:
 def read_scenario(path: Path) -> Scenario:
     """The scenario in a YAML file. Raises `InvalidInput` naming the file and its fault."""
     try:
-        fields: object = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
+        fields = read_yaml(path)
+    except ValueError as error:
         raise InvalidInput(
             f"`scenario` {path.name} cannot be read as YAML", file=path.name
         ) from error
@@ -31,8 +30,15 @@ def read_scenario(path: Path) -> Scenario:
 
 
 def profile_beside(path: Path, scenario: Scenario) -> str:
-    """The text of the scenario's profile: beside its folder if it is there, else as shipped."""
+    """The text of the scenario's profile: beside its folder if it is there, else as shipped.
+
+    Raises `InvalidInput` for one that cannot be read.
+    """
     beside = path.parent.parent / scenario.profile
-    return (
-        beside.read_text(encoding="utf-8") if beside.is_file() else shipped_text(scenario.profile)
-    )
+    try:
+        known = beside.is_file()
+        return beside.read_text(encoding="utf-8") if known else shipped_text(scenario.profile)
+    except (OSError, ValueError):
+        raise InvalidInput(
+            f"`profile` of {path.name} cannot be read as UTF-8 text", file=path.name
+        ) from None

@@ -81,7 +81,7 @@ def ticket_id_of(said: str) -> str:
     try:
         claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
         return str(claims["jti"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise InvalidInput("`--revoke` is neither a ticket nor the id of one") from None
 
 
