@@ -82,7 +82,8 @@ async def test_a_contradiction_that_the_judge_names_outdates_the_older_statement
     model.script(opinion("contradicts", "on Friday afternoon"))
     second = await wrote(home, alice, NEW, "two")
     assert (second.result, len(model.asked)) == ("superseded", 1)
-    assert "contradicts 'on Friday afternoon'" in second.why
+    assert f"it contradicts {first.ids[0]}" in second.why
+    assert "Friday" not in second.why  # what is kept of it quotes no other statement
     old = await get.get(home.world, alice, c.Get(memory_id=first.ids[0]))
     assert (old.status, old.superseded_by) == ("outdated", second.ids[0])
 
