@@ -22,8 +22,9 @@ class OutcomeLog(Protocol):
 class CreditLog(Protocol):
     """Attributions as they were submitted; the newest of each group and method counts."""
 
-    async def put(self, tenant: str, credited: Credited) -> None:
-        """Keep this one in place of an earlier one of the same group, method and submitter."""
+    async def put(self, tenant: str, credited: Credited, *, owner: str = "") -> None:
+        """Keep this one in place of its owner's (`Caller.receipt_owner`; else who submitted it) of
+        the same group and method."""
         ...
 
     async def of_run(self, tenant: str, run_id: str) -> Sequence[Credited]:

@@ -67,7 +67,7 @@ async def _keep(
             why_not=why_not or "",
             attribution=relabelled(found, dict.fromkeys(_named(found), "")),
         )
-        await unit.credits.put(run.tenant, credited)
+        await unit.credits.put(run.tenant, credited, owner=caller.receipt_owner)
         await feedback.rate(unit, run.tenant, found)
         await note_done(
             unit, admitted, verb="Attribute", action="review", scope=run.scope, name=run.run_id

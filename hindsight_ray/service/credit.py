@@ -70,7 +70,7 @@ async def submit(world: World, caller: Caller, command: SubmitCredits) -> Credit
             why_not=why_not or "",
             attribution=_as_recorded(trajectory, command.attribution, texts),
         )
-        await unit.credits.put(caller.tenant, credited)
+        await unit.credits.put(caller.tenant, credited, owner=caller.receipt_owner)
         moved = await feedback.rate(unit, caller.tenant, command.attribution)
         run = trajectory.run
         await note_done(

@@ -20,6 +20,7 @@ from hindsight_ray.service import commit, elsewhere
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.commit import Author
 from hindsight_ray.service.noted import note_done
+from hindsight_ray.service.pending import WAITING
 from hindsight_ray.service.settle import changing, finish, sweep
 from hindsight_ray.service.world import World
 
@@ -187,9 +188,17 @@ def _before(revisions: Sequence[Memory], gone: set[str], user: str) -> Memory | 
 
 
 async def _restore(world: World, unit: Unit, before: Memory, current: Memory, by: Author) -> int:
-    """Say again what it said before, as the next revision, whose number is returned."""
+    """Say again what it said before, as the next revision, whose number is returned.
+
+    How it stands and when it ends is what others have decided since; but what waited for a person
+    before, and is answered only now, waits again: somebody may have accepted what is erased.
+    """
+    waits = before.status in WAITING and current.status == "active"
     following = before.model_copy(
         update={
+            "status": before.status if waits else current.status,
+            "superseded_by": current.superseded_by,
+            "expires_at": current.expires_at,
             "revision": current.revision + 1,
             "updated_at": by.now,
             "embedding_model": world.embedder.space.model,

@@ -657,7 +657,10 @@ def _passes(rows: RowFilter, memory: Memory) -> bool:
 
 
 def _go_back(one: Kept, now: Memory) -> None:
-    """It says again what it said before it rested on what was erased: so the ledger says."""
+    """It says again what it said before it rested on what was erased: so the ledger says. How it
+    stands and when it ends is left as it was, but that it may wait for a person again."""
+    waits = one.status == "active" and now.status in ("pending", "quarantined")
+    assert waits or now.status == one.status, f"{now.id} was {one.status}, and is {now.status}"
     source = now.source
     one.content, one.status, one.trusted = now.content, now.status, source.trusted
     one.reviewed, one.weight = source.reviewed_by, source.weight

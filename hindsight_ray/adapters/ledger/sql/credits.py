@@ -19,8 +19,8 @@ class SqlCredits:
     def __init__(self, work: Work) -> None:
         self._work = work
 
-    async def put(self, tenant: str, credited: Credited) -> None:
-        await self._work.do(_put, tenant, credited)
+    async def put(self, tenant: str, credited: Credited, *, owner: str = "") -> None:
+        await self._work.do(_put, tenant, credited, owner or credited.by)
 
     async def of_run(self, tenant: str, run_id: str) -> Sequence[Credited]:
         return await self._work.do(_of_run, tenant, run_id)
@@ -29,13 +29,13 @@ class SqlCredits:
         return await self._work.do(_of_memory, tenant, memory_id)
 
 
-def _put(connection: Connection, tenant: str, credited: Credited) -> None:
+def _put(connection: Connection, tenant: str, credited: Credited, owner: str) -> None:
     attribution = credited.attribution
     key = {
         "tenant": tenant,
         "group": credited.group,
         "method": attribution.method,
-        "by": credited.by,
+        "by": owner,
     }
     put = dialect.upsert(credit_records)
     connection.execute(

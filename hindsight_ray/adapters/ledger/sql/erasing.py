@@ -53,6 +53,7 @@ _NO_TEXT = re.compile(
     r"|\d{4}-\d\d-\d\dT[\d:.+Z-]+|[\d.e+-]+"
 )
 _DECISIONS = ("accepted", "rejected", "edited and accepted")
+_SAID = ("content", "steps", "scene", "topic", "tags", "labels", "project")  # in a memory's record
 _BATCH = 500
 _BYTES_MIN = 8  # of a text that is searched for: shorter ones are everywhere
 _OF_RUNS: tuple[Table, ...] = (
@@ -63,8 +64,8 @@ _OF_RUNS: tuple[Table, ...] = (
 
 def named(connection: Connection, tenant: str, user: str) -> list[str]:
     """Ids of memories of which any revision is the user's, names them, or fell with those; also of
-    those that got tags from the user."""
-    found = _tagged(connection, tenant, user)
+    those that got a text from the user: tags, a topic."""
+    found = _added_to(connection, tenant, user)
     fallen: dict[str, set[str]] = {}
     rows = select(memories.c.memory_id, memories.c.status, memory_revisions.c.record).join(
         memories, memories.c.number == memory_revisions.c.memory
@@ -85,8 +86,9 @@ def named(connection: Connection, tenant: str, user: str) -> list[str]:
     return sorted(found)
 
 
-def _tagged(connection: Connection, tenant: str, user: str) -> set[str]:
-    """Memories that the user gave other tags, which agents acting for them cannot."""
+def _added_to(connection: Connection, tenant: str, user: str) -> set[str]:
+    """Memories that the user gave another text, which agents acting for them cannot. Numbers, ends
+    and statuses tell nothing, and what a revision took from another memory rests on that."""
     revised = (
         select(memories.c.memory_id, memory_revisions.c.revision)
         .join(memories, memories.c.number == memory_revisions.c.memory)
@@ -100,7 +102,9 @@ def _tagged(connection: Connection, tenant: str, user: str) -> set[str]:
         name
         for name, numbers in theirs.items()
         for before, one in pairwise(revisions(connection, tenant, name))
-        if one.revision in numbers and one.tags != before.tags
+        if one.revision in numbers
+        and one.derived_from == before.derived_from
+        and any(getattr(one, field) != getattr(before, field) for field in _SAID)
     }
 
 
@@ -129,8 +133,11 @@ def wipe(connection: Connection, erasure: Erasure, keep_to: Mapping[str, tuple[i
     mine = [recalls.c.acting_user == user, recalls.c.principal == f"user:{user}"]
     mine.extend(recalls.c.run_id.in_(batch) for batch in _batches(ended))
     counts["recalls"] = _take(connection, recalls, [recalls.c.tenant == tenant, or_(*mine)], texts)
-    by = [outcomes.c.tenant == tenant, _owned(outcomes.c.by, user)]
-    counts["outcomes"] = counts.get("outcomes", 0) + _take(connection, outcomes, by, texts)
+    for table in (outcomes, credit_records):  # on runs that do not name them
+        by = [table.c.tenant == tenant, _owned(table.c.by, user)]
+        _count(counts, table.name, _take(connection, table, by, texts))
+    credited = [credit_memories.c.tenant == tenant, _owned(credit_memories.c.by, user)]
+    connection.execute(delete(credit_memories).where(*credited))
     counts["receipts"] = _wipe_receipts(connection, tenant, user, gone | set(ended), texts)
     unused = terms.c.number.not_in(select(postings.c.term))
     counts["terms"] = connection.execute(
