@@ -161,6 +161,11 @@ REQUIREMENTS: dict[str, Requirement] = {
         " calls in the same order, one of them after failures",
         "hindsight_ray/core/procedures.py",
     ),
+    "review.each": _R(
+        "what a review finds in the same words for several is kept for each, and known when asked"
+        " for again",
+        "G4",
+    ),
     "review.wishes": _R("what a user says outright for good is kept as a preference", _WORK),
     "review.rules": _R("the rule reviewer claims only what the structure proves", _WORK),
     "model.gateway": _R("a model is asked within bounds of time, attempts and money", _MODEL),

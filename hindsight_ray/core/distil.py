@@ -51,7 +51,26 @@ def distilled(job: Distilling) -> tuple[Draft, ...]:
         return ()
     lessons = [_lesson_draft(job, n, lesson) for n, lesson in enumerate(job.review.lessons, 1)]
     findings = [_finding_draft(job, finding) for finding in job.review.findings]
-    return (_episode_draft(job), *lessons, *findings)
+    return (_episode_draft(job), *_named_apart([*lessons, *findings]))
+
+
+def _named_apart(drafts: Sequence[Draft]) -> list[Draft]:
+    """Each draft under a command id of its own, by which it is kept.
+
+    Of equal words the first has the id that the words give it, by which reviews of earlier releases
+    are known; a further one that is somebody else's, or says more beside them, has one of all that.
+    """
+    first: dict[str, str] = {}
+    named: list[Draft] = []
+    for draft in drafts:
+        scene = None if draft.scene is None else draft.scene.sharing
+        whole = digest([draft.scope, sorted(draft.audience), draft.topic, [*draft.steps], scene])
+        if first.setdefault(draft.command_id, whole) == whole:
+            named.append(draft)
+        else:
+            name = CommandName(f"{draft.command_id}.{whole[:16]}")
+            named.append(draft.model_copy(update={"command_id": name}))
+    return named
 
 
 def scopes_touched(run: Run, offered: Mapping[str, Offered]) -> frozenset[ScopeName]:
