@@ -72,6 +72,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     "G2.passed_on": _R("what was passed on ends with what it rested on, however that ended", "G2"),
     "G2.ticket": _R("a revoked ticket is refused by the next call", "G2"),
+    "G2.dropped": _R("a ticket of a dropped tenant is none of a later one's of that name", "G2"),
     "G2.tickets_by_tenant": _R("a ticket is ended by its own tenant's administrator alone", "G2"),
     "G2.until": _R("a grant with an end is gone at that moment", "G2"),
     "G2.processes": _R("a revoke made in one process binds every other at once", "G2"),

@@ -13,7 +13,7 @@ from hindsight_ray.service.admit import Admitted, absent, admit
 from hindsight_ray.service.noted import note_done
 from hindsight_ray.service.remarks import refuse_beside_run
 from hindsight_ray.service.runs import takes_part
-from hindsight_ray.service.trajectory import outcomes_of, principals_of
+from hindsight_ray.service.trajectory import outcomes_of, permitted_run, principals_of
 from hindsight_ray.service.world import World
 
 _NO_NAME = AssertOutcome.model_fields["evaluator"].default
@@ -23,6 +23,7 @@ async def outcome(world: World, caller: Caller, command: AssertOutcome) -> Outco
     """Score a run: participants with `write` on its scope, outsiders with `evaluate` on it.
 
     A participant is an agent with the user it acts for; for another user it is neither of both.
+    Raises `NotFound` without the right, for who may read the run `AccessDenied`.
 
     Asserting the same again changes nothing; asserting another score revises one's own.
     """
@@ -58,10 +59,9 @@ async def _judged(unit: Unit, admitted: Admitted, run_id: str) -> tuple[Run, Act
         raise absent("run", run_id)
     inside = takes_part(run, admitted.caller)
     action: Action = "write" if inside else "evaluate"
-    for_another = not inside and took_part(run, admitted.caller)
-    if for_another or not admitted.access.may(action, run.scope):
+    if not inside and took_part(run, admitted.caller):  # for another user
         raise absent("run", run_id)
-    return run, action
+    return await permitted_run(unit, admitted, run_id, action), action
 
 
 async def _own(unit: Unit, run: Run, caller: Caller) -> Outcome | None:

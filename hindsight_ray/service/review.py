@@ -30,13 +30,13 @@ from hindsight_ray.domain.text import TAGS_MAX
 from hindsight_ray.errors import AccessDenied, OverQuota
 from hindsight_ray.ports import Unit
 from hindsight_ray.service import offered as offering
-from hindsight_ray.service.admit import Admitted, absent, admit
+from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.keep import keep
 from hindsight_ray.service.model_review import Subject, with_model
 from hindsight_ray.service.noted import note_done
 from hindsight_ray.service.same_task import earlier_runs
 from hindsight_ray.service.seen import reads_run, shows
-from hindsight_ray.service.trajectory import trajectory_of
+from hindsight_ray.service.trajectory import permitted_run, trajectory_of
 from hindsight_ray.service.world import World
 
 _JOB_LIFETIME = timedelta(hours=1)
@@ -77,14 +77,12 @@ class Outturn:
 async def review(world: World, caller: Caller, command: ReviewRun) -> ReviewReport:
     """Review a run now, whatever its length; a run that is still open partially.
 
-    Raises `NotFound` without `review` on the run's scope, `AccessDenied` if the policy does not let
-    `agent:reviewer` do its job.
+    Raises `NotFound` without `review` on the run's scope, for who may read the run `AccessDenied`,
+    which is also raised if the policy does not let `agent:reviewer` do its job.
     """
     async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller)
-        run = await unit.runs.get(caller.tenant, command.run_id)
-        if run is None or not admitted.access.may("review", run.scope):
-            raise absent("run", command.run_id)
+        run = await permitted_run(unit, admitted, command.run_id, "review")
         job = await prepared_job(world, unit, run, asked=True)
     checked, outturn = await carried_out(world, job, _ASKED)
     return await _told(world, caller, job, checked, outturn)

@@ -18,10 +18,15 @@ from hindsight_ray.errors import InvalidInput
 from hindsight_ray.ports import Unit
 from hindsight_ray.service import offered, once, review_due, texts
 from hindsight_ray.service.admit import Admitted, admit
-from hindsight_ray.service.joined import closed, joined, participant, takes_part, writable
+from hindsight_ray.service.joined import closed, joined, participant, takes_part
 from hindsight_ray.service.noted import note_done
 from hindsight_ray.service.seen import readable_runs, reads_run
-from hindsight_ray.service.trajectory import dangling_causes, readable_run, trajectory_of
+from hindsight_ray.service.trajectory import (
+    dangling_causes,
+    permitted_run,
+    readable_run,
+    trajectory_of,
+)
 from hindsight_ray.service.world import World
 
 _PAGE = 50
@@ -56,12 +61,13 @@ async def join(world: World, caller: Caller, command: JoinRun) -> Run:
     """Take part in an open run. Its audience grows by the user that the caller acts for.
 
     Whoever may not read the audience gets the run without what it says of others: no goal, no
-    tools, no other participants. Raises `AccessDenied` for who would bring another user into a run
-    whose scope it may not read: its readers would lose it to a stranger.
+    tools, no other participants. Raises `AccessDenied` for who may read the run and not write in
+    its scope, and for who would bring another user into a run whose scope it may not read: its
+    readers would lose it to a stranger.
     """
     async with world.ledger.writing() as unit:
         admitted = await admit(world, unit, caller)
-        run = await writable(unit, admitted, command.run_id)
+        run = await permitted_run(unit, admitted, command.run_id, "write")
         if run.closed_at is not None:
             raise closed(run)
         if not takes_part(run, caller):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from hindsight_ray.core.distil import names_of
 from hindsight_ray.core.steps import agents_of
+from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.event import Event
 from hindsight_ray.domain.ids import EventUuid
 from hindsight_ray.domain.run import Outcome, Run, Trajectory
@@ -28,6 +29,18 @@ async def readable_run(unit: Unit, admitted: Admitted, run_id: str) -> Run:
     run = await unit.runs.get(admitted.caller.tenant, run_id)
     if run is None or not await reads_run(unit, admitted, run):
         raise absent("run", run_id)
+    return run
+
+
+async def permitted_run(unit: Unit, admitted: Admitted, run_id: str, action: Action) -> Run:
+    """The run if the caller may do this in its scope.
+
+    Raises `AccessDenied` for who may be shown the run all the same, `NotFound` for anybody else.
+    """
+    run = await unit.runs.get(admitted.caller.tenant, run_id)
+    if run is None or not admitted.access.may(action, run.scope):
+        run = await readable_run(unit, admitted, run_id)
+        admitted.require(action, run.scope)
     return run
 
 

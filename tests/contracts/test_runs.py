@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from hindsight_ray.domain import commands as c
+from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.base import build
+from hindsight_ray.domain.commands import Command
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.receipt import Receipt
@@ -172,6 +174,41 @@ async def test_who_joins_without_read_learns_nothing_of_the_others(home: Staged)
     assert "Restore" not in given.goal
     assert "alice" not in given.model_dump_json()
     assert given.tools == ()
+
+
+@pytest.mark.covers("G1.runs")
+async def test_who_may_read_a_run_is_told_which_right_is_missing_to_do_more(home: Staged) -> None:
+    mine, bobs = await planner(home), await home.ticket(user="bob")
+    run = await begun(home, mine)
+    asked: dict[Action, Command] = {
+        "write": c.JoinRun(run_id=run.run_id),
+        "evaluate": c.AssertOutcome(run_id=run.run_id, value=1.0),
+        "review": c.ReviewRun(run_id=run.run_id),
+    }
+    for command in asked.values():
+        with pytest.raises(NotFound):
+            await home.ask(bobs, command)
+    alice = await home.ticket(user="alice")
+    fields = {"scope": "user:alice", "to": "user:bob", "actions": ("read",), "command_id": "s1"}
+    await home.ask(alice, build(c.Share, fields))
+    for action, command in asked.items():
+        with pytest.raises(AccessDenied) as refused:
+            await home.ask(bobs, command)
+        assert refused.value.details["action"] == action
+        assert refused.value.details["object"] == "user:alice"
+
+
+async def test_a_team_without_a_user_works_where_one_of_them_lets_the_others_write(
+    home: Staged,
+) -> None:
+    planners, executors = await planner(home, user=None), await home.ticket(agent="executor")
+    run = await begun(home, planners, scope="agent:planner")
+    with pytest.raises(NotFound):
+        await joined(home, executors, run)
+    shared = {"scope": "agent:planner", "to": "agent:executor", "actions": ("read", "write")}
+    await home.ask(planners, build(c.Share, {**shared, "command_id": "s1"}))
+    team = await joined(home, executors, run)
+    assert [one.agent for one in team.participants] == ["planner", "executor"]
 
 
 async def test_joining_twice_changes_nothing(home: Staged) -> None:

@@ -13,6 +13,7 @@ from hindsight_ray.domain.run import (
 )
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import (
+    AccessDenied,
     InvalidInput,
     NotFound,
     RunClosed,
@@ -51,7 +52,7 @@ async def test_who_asserted_an_outcome_comes_from_the_ticket(home: Staged) -> No
 @pytest.mark.covers("G7.outcomes")
 async def test_who_took_no_part_needs_evaluate_and_is_marked_so(home: Staged) -> None:
     run = await begun(home, await planner(home))
-    with pytest.raises(NotFound):  # may write the scope, took no part, holds no `evaluate`
+    with pytest.raises(AccessDenied):  # may write the scope, took no part, holds no `evaluate`
         await score(home, await home.ticket(agent="executor", user="alice"), run, 1.0)
     judged = await score(home, await home.ticket(agent="evaluator"), run, -0.5)
     assert (judged.participant, judged.evaluates, judged.success) == (False, True, False)

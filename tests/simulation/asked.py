@@ -667,7 +667,7 @@ class Asked:
     def _joinrun(self, command: c.JoinRun, write: bool) -> Plan:
         model, who = self.model, self.who
         if not model.writes_run(who, command.run_id):
-            return _no("NotFound")
+            return _no(model.kept_from_run(who, command.run_id))
         run = model.runs[command.run_id]
         if run.closed:
             return _no("RunClosed")
@@ -729,7 +729,7 @@ class Asked:
         if run is None or run.tenant != self.who.tenant:
             return _no("NotFound")
         if not self.model.may(self.who, "review", run.scope):
-            return _no("NotFound")
+            return _no(self.model.kept_from_run(self.who, command.run_id))
         model = self.model
         names = {agent or user or "" for agent, user in run.members} | set(run.said_by)
         shown = [

@@ -326,6 +326,12 @@ class Model:
         run = self.runs.get(name)
         return run is not None and self.reads(who, run.audience, self.labels_of_run(name))
 
+    def kept_from_run(self, who: Who, name: str) -> str:
+        """What is told to somebody without the right: that it is missing only to a reader."""
+        run = self.runs.get(name)
+        there = run is not None and run.tenant == who.tenant
+        return "AccessDenied" if there and self.reads_run(who, name) else "NotFound"
+
     def inherited(self, who: Who) -> Offered:
         found = Offered()
         for run in self.open_runs(who):
