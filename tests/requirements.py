@@ -238,9 +238,9 @@ REQUIREMENTS: dict[str, Requirement] = {
         _PEOPLE,
     ),
     "update.guards": _R(
-        "an update ends nothing sooner without `forget`, changes no heavier or accepted word of"
-        " others' without `review`, lowers by `write` alone no equal one, whoever worded it last,"
-        " and brings no text from outside into anybody's word",
+        "an update ends nothing sooner without `forget`, changes or prolongs no heavier or accepted"
+        " word of others' without `review`, lowers by `write` alone no equal one, whoever worded it"
+        " last, and brings no text from outside into anybody's word",
         "hindsight_ray/service/update.py",
     ),
     "access.begun_later": _R(

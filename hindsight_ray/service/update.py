@@ -2,8 +2,9 @@
 
 So nothing may be written into it that asks more of a reader than it does: what an agent learned
 with one user, or was offered in a run, goes to a record of its own. Nor does `write` alone take
-away what others said: an earlier end needs `forget`, another text for a heavier word `review`, and
-to say that somebody else's word counts for less needs more than a word of the same weight.
+away what others said: an earlier end needs `forget`, another text or a later end for a heavier word
+`review`, and to say that somebody else's word counts for less needs more than a word of the same
+weight.
 """
 
 from hindsight_ray.core.admission import split
@@ -36,9 +37,9 @@ async def update(world: World, caller: Caller, command: Update) -> Receipt:
     """Change what the command names; needs `read` on the audience and `write` on the scope.
 
     To end it sooner needs `forget` too; `review`, to change what is said in a record that somebody
-    else said with more weight, or that was accepted; and, to lower the confidence or importance of
-    what somebody else said, a heavier word, `review` or `promote`. What a run showed from outside
-    goes into no record that somebody said or accepted.
+    else said with more weight, or that was accepted, or to let that last longer; and, to lower the
+    confidence or importance of what somebody else said, a heavier word, `review` or `promote`. What
+    a run showed from outside goes into no record that somebody said or accepted.
 
     Raises `NotFound`, `AccessDenied`, `RevisionConflict` if `if_revision` is not the current one,
     `InvalidInput`, `CommandReused`.
@@ -91,13 +92,13 @@ async def _may_update(unit: Unit, admitted: Admitted, command: Update) -> Memory
 async def _require_more(unit: Unit, admitted: Admitted, memory: Memory, command: Update) -> None:
     """Raise `AccessDenied` where the change takes away what `write` alone may not."""
     end, kept_end = command.expires_at, memory.expires_at
+    longer = end is not None and kept_end is not None and end > kept_end
     if end is not None and (kept_end is None or end < kept_end):
         admitted.require("forget", memory.scope)
     own = SOURCE_WEIGHTS[source_kind(admitted)]
     said = (command.content, command.confidence, command.importance, command.tags)
-    others = any(one is not None for one in said) and not _speaks_for(
-        admitted.caller, memory.source
-    )
+    says = longer or any(one is not None for one in said)
+    others = says and not _speaks_for(admitted.caller, memory.source)
     if others and (memory.source.weight > own or memory.source.reviewed_by is not None):
         admitted.require("review", memory.scope)
     if _lowers(memory, command) and not await _alone_said(unit, admitted.caller, memory, own):

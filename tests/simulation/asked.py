@@ -365,6 +365,9 @@ class Asked:
         key = (who.tenant, who.owner, command.command_id)
         if key in self.receipts:
             return self.receipts[key], None
+        end = self.seconds(command.expires_at)
+        if write and end is not None and end <= model.now:
+            return _no("InvalidInput")
         taken = model.inherited(who)
         if write and self._takes_away(command, old, from_outside=taken.untrusted):
             return _no("AccessDenied")
@@ -374,6 +377,7 @@ class Asked:
 
         def effect() -> None:
             old.status = status
+            old.expires = old.expires if end is None else end
             if rewords and command.content is not None:
                 old.content, old.reviewed = command.content, None
                 old.users |= self._own_word()
@@ -394,7 +398,8 @@ class Asked:
         if sooner and not model.may(who, "forget", old.scope):
             return True
         heavier = old.weight > self._weight(outside=False) or old.reviewed is not None
-        says = command.content is not None or command.importance is not None
+        later = end is not None and old.expires is not None and end > old.expires
+        says = command.content is not None or command.importance is not None or later
         asks_more = says and heavier and not self._speaks_for(old)
         if asks_more and not model.may(who, "review", old.scope):
             return True

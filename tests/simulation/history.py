@@ -500,8 +500,9 @@ class History:
 
     def _update(self, slot: Slot) -> c.Command:
         content = self.random.choice((None, self.random.choice(self._texts)))
-        importance = 0.9 if content is None else None
-        fields = {"command_id": self._id(), "memory_id": self._memory(slot)}
+        end = self._later(60, 300, 900) if self.random.random() < 0.5 else None
+        importance = 0.9 if content is None and end is None else None
+        fields = {"command_id": self._id(), "memory_id": self._memory(slot), "expires_at": end}
         return build(c.Update, fields | {"content": content, "importance": importance})
 
     def _forget(self, slot: Slot) -> c.Command:

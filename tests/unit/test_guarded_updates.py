@@ -43,9 +43,29 @@ async def test_ending_a_memory_sooner_needs_forget(home: Staged) -> None:
     for name in (lasting, ending, own):
         with pytest.raises(AccessDenied, match="forget"):
             await _update(home, guest, name, expires_at=SOON)
-    await _update(home, guest, ending, expires_at=LATER + timedelta(days=1))
     guest = await _guest(home, alice, "write", "forget")
     await _update(home, guest, lasting, expires_at=SOON)
+
+
+@pytest.mark.covers("update.guards")
+async def test_a_heavier_or_an_accepted_word_lasts_longer_only_by_who_could_reword_it(
+    home: Staged,
+) -> None:
+    alice = await home.ticket(user="alice")
+    guest = await _guest(home, alice, "write")
+    hers = await wrote(home, alice, "The spare key is under the mat", expires_at=SOON)
+    planner = await home.ticket(agent="planner", user="alice")
+    doubtful = await wrote(home, planner, "Trams are late", confidence=0.3, expires_at=SOON)
+    await ask(home, alice, c.DecidePending, memory_id=doubtful, decision="accept")
+    own = await wrote(home, guest, "The stairs are wet", scope="user:alice", expires_at=SOON)
+    for name in (hers, doubtful):
+        with pytest.raises(AccessDenied, match="review"):
+            await _update(home, guest, name, expires_at=LATER)
+        await _update(home, guest, name, expires_at=SOON)  # as it is
+    await _update(home, guest, own, expires_at=LATER)
+    await _update(home, planner, hers, expires_at=LATER)  # who speaks for her
+    guest = await _guest(home, alice, "write", "review")
+    await _update(home, guest, doubtful, expires_at=LATER)
 
 
 @pytest.mark.covers("update.guards")
