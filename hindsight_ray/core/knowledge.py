@@ -1,12 +1,19 @@
 """Approved experience as documents for an ordinary knowledge base, with where it comes from."""
 
 import json
+import re
 from collections.abc import Iterable
 
 from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.upkeep import Knowledge, Lineage
 
 TITLE_CHARACTERS = 80
+
+# What opens a heading, a list, a quotation, a table, code, a definition or a rule, at a line's
+# beginning; a list's number does so with the sign after it. A tag may stand anywhere.
+_OPENING = frozenset("#-*+>|=`~_[:$")
+_NUMBER = re.compile(r"[0-9]+(?=[.)])")
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 
 def document(memory: Memory, reviewed_by: str) -> Knowledge:
@@ -58,8 +65,9 @@ def as_markdown(documents: Iterable[Knowledge]) -> str:
 
 def _section(one: Knowledge) -> str:
     lines = [f"## {_line(one.title)}", "", _text(one.advice), ""]
-    lines += [f"{number}. {_line(step)}" for number, step in enumerate(one.steps, start=1)]
-    lines += [""] if one.steps else []
+    steps = [_unopened(_line(step)) for step in one.steps]
+    lines += [f"{number}. {step}" for number, step in enumerate(steps, start=1)]
+    lines += [""] if steps else []
     told = {
         "applies to": one.task_type,
         "tools": ", ".join(one.tools),
@@ -80,11 +88,16 @@ def _section(one: Knowledge) -> str:
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    return _TAG.sub("&lt;", " ".join(text.split()))
 
 
 def _text(text: str) -> str:
-    """Text as a paragraph: a line that would open a heading or a list is none of ours."""
-    return "\n".join(
-        "\\" + line if line[:1] in "#-*+>|=" else line for line in text.strip().splitlines()
-    )
+    """Text as paragraphs: no line of it opens a heading or a list, which would seem to be ours."""
+    return "\n".join(_unopened(_line(line)) for line in text.strip().splitlines())
+
+
+def _unopened(line: str) -> str:
+    number = _NUMBER.match(line)
+    if number is not None:
+        return f"{line[: number.end()]}\\{line[number.end() :]}"
+    return f"\\{line}" if line[:1] in _OPENING else line
