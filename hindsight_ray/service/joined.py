@@ -7,17 +7,6 @@ from hindsight_ray.ports import Unit
 from hindsight_ray.service.admit import Admitted, absent
 
 
-async def writable(unit: Unit, admitted: Admitted, run_id: str) -> Run:
-    """The run if the caller may write its scope, else the `NotFound` of absence."""
-    return _writable(await unit.runs.get(admitted.caller.tenant, run_id), admitted, run_id)
-
-
-def _writable(run: Run | None, admitted: Admitted, run_id: str) -> Run:
-    if run is None or not admitted.access.may("write", run.scope):
-        raise absent("run", run_id)
-    return run
-
-
 async def joined(unit: Unit, admitted: Admitted, run_id: str) -> Run:
     """The run if the caller takes part in it and may write its scope, else `NotFound`."""
     return as_joined(await unit.runs.get(admitted.caller.tenant, run_id), admitted, run_id)
@@ -25,10 +14,11 @@ async def joined(unit: Unit, admitted: Admitted, run_id: str) -> Run:
 
 def as_joined(found: Run | None, admitted: Admitted, run_id: str) -> Run:
     """The same of a run that has been read already, if it was there."""
-    run = _writable(found, admitted, run_id)
-    if not takes_part(run, admitted.caller):
+    if found is None or not admitted.access.may("write", found.scope):
         raise absent("run", run_id)
-    return run
+    if not takes_part(found, admitted.caller):
+        raise absent("run", run_id)
+    return found
 
 
 def takes_part(run: Run, caller: Caller) -> bool:
