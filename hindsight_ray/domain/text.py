@@ -68,6 +68,8 @@ def cut_text(text: str, limit: int) -> tuple[str, bool]:
 
 def checked_time(moment: datetime) -> datetime:
     """Return `moment` in UTC; `InvalidInput` if it has no time zone or UTC has no such year."""
+    if moment.tzinfo is UTC and not moment.fold:  # as nearly all are, and it is asked for each
+        return moment
     away = moment.utcoffset()
     if away is None:
         raise InvalidInput(f"`time` {moment.isoformat()} has no time zone", field="time")
@@ -98,7 +100,11 @@ def _aware(value: object) -> object:
     """A moment as it was given: a number says no zone, be it written out or not."""
     if isinstance(value, datetime):
         return checked_time(value)
-    if isinstance(value, int | float) or (isinstance(value, str) and _NUMBER.match(value)):
+    if isinstance(value, str):
+        number = ":" not in value and _NUMBER.match(value) is not None
+    else:
+        number = isinstance(value, int | float)
+    if number:
         raise InvalidInput("`time` must have its zone, as 2026-03-01T10:00:00+00:00 has")
     return value
 

@@ -11,7 +11,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from hindsight_ray.domain.ids import AgentId, EventId, MemoryId, RunId
 from hindsight_ray.domain.quick import Quick
-from hindsight_ray.domain.text import Short, Summary, checked_time
+from hindsight_ray.domain.text import Moment, Short, Summary, checked_time
 from hindsight_ray.errors import InvalidInput
 
 pytestmark = pytest.mark.covers("G9.texts")
@@ -130,3 +130,11 @@ def test_a_time_in_utc_is_what_converting_it_gives(moment: datetime, fold: int) 
         return
     found = checked_time(given_time)
     assert (found, found.tzinfo, found.fold) == (expected, UTC, 0)
+
+
+@pytest.mark.parametrize("text", ["0", "1764502527", " 1764502527.5", "1e9", "-1", "+1.5", ""])
+def test_a_number_says_no_zone_be_it_written_out_or_not(text: str) -> None:
+    moments: TypeAdapter[datetime] = TypeAdapter(Moment)
+    for number in (text, *([float(text)] if text else [])):
+        with pytest.raises(InvalidInput, match="zone"):
+            moments.validate_python(number)
