@@ -1,10 +1,9 @@
-"""Which callers stand for all that a policy tells apart? The named ones, and one nobody names.
+"""Who and what stands for all that a policy tells apart? The named, and one that nobody names.
 
-A policy speaks of finitely many principals; whoever it does not name is decided alike. So asking
-about each named principal, a stranger, and an agent that acts for each, asks about everybody.
+A policy speaks of finitely many principals, scopes and tenants; what it does not name is decided
+alike. `policy_apart` says which callers one question tells apart.
 """
 
-from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 from hindsight_ray.core.policy_index import ANY_TENANT, PolicyIndex
@@ -28,41 +27,20 @@ def caller_of(tenant: str, *, agent: str | None = None, user: str | None = None)
     )
 
 
-def callers(tenant: str, principals: Iterable[str]) -> Iterator[Caller]:
-    """Each principal by itself; for each user also an agent that acts for it."""
-    for name in principals:
-        kind, _, identity = name.partition(":")
-        if kind == "agent":
-            yield caller_of(tenant, agent=identity)
-        elif kind == "user":
-            yield caller_of(tenant, user=identity)
-            yield caller_of(tenant, agent=STRANGER, user=identity)
-
-
-def principals(index: PolicyIndex, tenant: str) -> list[str]:
-    """Every agent and user that the policy names in the tenant, and a stranger of each kind."""
-    named = {name for name in index.named(tenant) if not name.startswith("role:")}
-    owners = {
-        target for target in index.objects(tenant)
-        if target.startswith(("agent:", "user:")) and not target.endswith(("*", "}"))
-    }  # fmt: skip
-    return [*sorted(named | owners), f"agent:{STRANGER}", f"user:{STRANGER}"]
-
-
 def tenants(policy: Policy) -> list[str]:
     """Every tenant that the policy names, and one that it does not."""
     named = {rule.tenant for rule in policy.rules} | {one.tenant for one in policy.memberships}
     return [*sorted(named - {ANY_TENANT}), STRANGER]
 
 
-def spoken(caller: Caller) -> str:
+def spoken(agent: str | None, user: str | None) -> str:
     """The caller in words: `agent:planner for user:alice`, `any other agent`, …"""
     names = [
         f"any other {kind}" if name == STRANGER else f"{kind}:{name}"
-        for kind, name in (("agent", caller.agent), ("user", caller.user))
+        for kind, name in (("agent", agent), ("user", user))
         if name is not None
     ]
-    if caller.agent == STRANGER and caller.user is not None:
+    if agent == STRANGER and user is not None:
         names[0] = "an agent"
     return " for ".join(names)
 

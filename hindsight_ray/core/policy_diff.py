@@ -5,28 +5,31 @@ both policies by the compiled access; so what is listed is what would happen, no
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import takewhile
 
 from hindsight_ray.core.access import AccessSet, PolicyIndex, compile_access
-from hindsight_ray.core.policy_callers import (
-    STRANGER,
-    callers,
-    principals,
-    scopes,
-    spoken,
-    tenants,
-)
+from hindsight_ray.core.policy_apart import Apart, Who, lines
+from hindsight_ray.core.policy_callers import STRANGER, caller_of, scopes, spoken, tenants
 from hindsight_ray.domain.access import ACTIONS, Action, Decision, Membership, Policy, Rule
 from hindsight_ray.domain.caller import Caller
 
 CHANGES_MAX = 10_000  # more are not listed
 QUESTIONS_MAX = 2_000_000  # decided under both policies; some seconds
+_KNOWN_MAX = 50_000  # callers whose access is kept for the next question
+_ANOTHERS = ("agent:another", "user:another")  # of neither the named nor the stranger that asks
+_OWN = {f"agent:{STRANGER}": "agent:{self}", f"user:{STRANGER}": "user:{acting}"}
+_SPOKEN = {**_OWN, **{one: one.replace("another", "any other") for one in _ANOTHERS}}
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing that one kind of caller gains or loses, with the decisions before and after."""
+    """One thing that one kind of caller gains or loses, with the decisions before and after.
+
+    It does whomever it acts for, those in `but_not` aside. `user:any other` is every scope that
+    neither policy names and that is not the caller's own, which is `user:{acting}`.
+    """
 
     tenant: str
     who: str
@@ -34,6 +37,7 @@ class Change:
     object: str
     before: Decision
     after: Decision
+    but_not: tuple[str, ...] = ()
 
     @property
     def gained(self) -> bool:
@@ -59,16 +63,15 @@ def difference(old: Policy, new: Policy, now: datetime) -> Difference:
     left = set(old.memberships) - set(new.memberships)
     indexes = (PolicyIndex.of(old), PolicyIndex.of(new))
     changes: list[Change] = []
-    questions = 0
-    named = _Touched.of(came | went, joined | left)
+    asked = _Asked(QUESTIONS_MAX)
+    touched = _Touched.of(came | went, joined | left)
     for tenant in sorted({*tenants(old), *tenants(new)}):
-        for one in _changes(indexes, tenant, named, now):
-            questions += 1
-            if len(changes) >= CHANGES_MAX or questions > QUESTIONS_MAX:
-                break
-            if one is not None:
+        if touched.tenants & {tenant, "*"}:
+            for one in _changes(_Tenant(indexes, tenant, touched, now, asked)):
                 changes.append(one)
-    complete = len(changes) < CHANGES_MAX and questions <= QUESTIONS_MAX
+                if len(changes) >= CHANGES_MAX:
+                    break
+    complete = len(changes) < CHANGES_MAX and asked.left >= 0
     return Difference(tuple(changes), complete, len(came), len(went), len(joined), len(left))
 
 
@@ -92,35 +95,67 @@ class _Touched:
         )
 
 
-def _changes(
-    indexes: tuple[PolicyIndex, PolicyIndex], tenant: str, touched: _Touched, now: datetime
-) -> Iterator[Change | None]:
-    """What each question comes to: a change, or None where both policies answer alike."""
-    if not touched.tenants & {tenant, "*"}:
-        return
-    everybody = dict.fromkeys(one for index in indexes for one in principals(index, tenant))
-    everything = list(dict.fromkeys(one for index in indexes for one in scopes(index, tenant)))
-    for caller in callers(tenant, everybody):
-        if not _concerned(indexes, caller, touched):
-            continue
-        before, after = (compile_access(index, caller, now) for index in indexes)
-        for action, target in _questions(everything, touched, caller):
-            yield _one(caller, action, target, before, after)
+@dataclass(slots=True)
+class _Asked:
+    """How many questions may still be asked."""
+
+    left: int
 
 
-def _one(
-    caller: Caller, action: Action, target: str, before: AccessSet, after: AccessSet
-) -> Change | None:
-    if before.may(action, target) == after.may(action, target):
-        return None
-    return Change(
-        "any other tenant" if caller.tenant == STRANGER else caller.tenant,
-        spoken(caller),
-        action,
-        target.replace(STRANGER, "any other"),
-        before.decide(action, target),
-        after.decide(action, target),
-    )
+@dataclass(slots=True)
+class _Tenant:
+    """Both policies as they decide in one tenant."""
+
+    indexes: tuple[PolicyIndex, PolicyIndex]
+    tenant: str
+    touched: _Touched
+    now: datetime
+    asked: _Asked
+    _known: dict[Who, tuple[AccessSet, AccessSet] | None] = field(default_factory=dict)
+
+    def access(self, who: Who) -> tuple[AccessSet, AccessSet] | None:
+        """What the caller may do before and after; None if no changed line concerns it."""
+        if who not in self._known:
+            if len(self._known) >= _KNOWN_MAX:
+                self._known.clear()
+            caller = caller_of(self.tenant, agent=who[0], user=who[1])
+            before, after = (compile_access(index, caller, self.now) for index in self.indexes)
+            concerned = _concerned(self.indexes, caller, self.touched)
+            self._known[who] = (before, after) if concerned else None
+        return self._known[who]
+
+
+def _changes(tenant: _Tenant) -> Iterator[Change]:
+    indexes, name = tenant.indexes, tenant.tenant
+    apart = Apart(indexes, name)
+    everything = dict.fromkeys(one for index in indexes for one in scopes(index, name))
+    for action, target in _questions([*everything, *_ANOTHERS], tenant.touched):
+
+        def gained(who: Who, action: Action = action, target: str = target) -> bool | None:
+            both = tenant.access(who)
+            if both is None or (target in _OWN and target not in _own(who)):
+                return None
+            tenant.asked.left -= 1
+            before, after = (one.may(action, target) for one in both)
+            return None if before == after else after
+
+        owner = "" if target in _ANOTHERS else target
+        callers = apart.callers(apart.rules(action, target), owner)
+        known = takewhile(lambda _: tenant.asked.left >= 0, callers)
+        for line in lines(known, gained):
+            both = tenant.access(line.who)
+            assert both is not None  # noqa: S101 - something changes for it
+            before, after = (one.decide(action, target) for one in both)
+            place = "any other tenant" if name == STRANGER else name
+            said = _SPOKEN.get(target, target)
+            yield Change(place, spoken(*line.who), action, said, before, after, line.but_not)
+        if tenant.asked.left < 0:
+            return
+
+
+def _own(who: Who) -> tuple[str, str]:
+    """The scopes that are the caller's own."""
+    return f"agent:{who[0]}", f"user:{who[1]}"
 
 
 def _concerned(indexes: tuple[PolicyIndex, PolicyIndex], caller: Caller, touched: _Touched) -> bool:
@@ -145,10 +180,8 @@ def _has_group(index: PolicyIndex, tenant: str, subject: str) -> bool:
     )
 
 
-def _questions(
-    everything: Sequence[str], touched: _Touched, caller: Caller
-) -> Iterator[tuple[Action, str]]:
-    """What a changed line can be about for this caller; everything, where roles changed."""
+def _questions(everything: Sequence[str], touched: _Touched) -> Iterator[tuple[Action, str]]:
+    """What a changed line can be about; everything, where roles changed."""
     if touched.roles:
         for target in everything:
             for action in ("read",) if target.startswith("label:") else ACTIONS:
@@ -156,18 +189,14 @@ def _questions(
         return
     seen: set[tuple[Action, str]] = set()
     for action, pattern in touched.rules:
-        for target in _meant(everything, pattern, caller):
+        for target in _meant(everything, pattern):
             if (action, target) not in seen:
                 seen.add((action, target))
                 yield action, target
 
 
-def _meant(everything: Sequence[str], pattern: str, caller: Caller) -> Iterable[str]:
+def _meant(everything: Sequence[str], pattern: str) -> Iterable[str]:
     """The objects that a rule's object stands for, as far as any line tells them apart."""
-    if pattern == "agent:{self}":
-        return () if caller.agent is None else (f"agent:{caller.agent}",)
-    if pattern == "user:{acting}":
-        return () if caller.user is None else (f"user:{caller.user}",)
     if pattern.endswith(("*", "}")):
         kind = pattern.partition(":")[0]
         return (one for one in everything if one.startswith(f"{kind}:"))

@@ -6,7 +6,7 @@ changes itself, so whoever still decides at an earlier revision goes on seeing e
 """
 
 from bisect import insort
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from hindsight_ray.core.policy_text import checked_membership, checked_rule
@@ -206,13 +206,11 @@ class PolicyIndex:
         found = self._by_object().get((tenant, scope), ())
         return tuple(one for one in found if one[1].grantor is not None)
 
-    def members(self, tenant: str, role: str) -> frozenset[str]:
-        """Whoever has been given the role in the tenant, directly."""
-        return frozenset(
-            member
-            for (where, member), links in self._roles.items()
-            if where in (tenant, ANY_TENANT) and any(one == role for _, one in links)
-        )
+    def given(self, tenant: str) -> Iterator[tuple[str, str]]:
+        """Each member and a role that it has been given in the tenant, directly."""
+        for (where, member), links in self._roles.items():
+            if where in (tenant, ANY_TENANT):
+                yield from ((member, role) for _, role in links)
 
     def named(self, tenant: str) -> frozenset[str]:
         """Every subject and member that a line of the tenant, or of all, names."""

@@ -3,39 +3,53 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 
 from hindsight_ray.core.access import PolicyIndex, compile_access
-from hindsight_ray.core.policy_callers import STRANGER, callers, scopes, spoken
-from hindsight_ray.core.policy_text import IMPLICIT_ROLES
+from hindsight_ray.core.policy_apart import Apart, Who, lines
+from hindsight_ray.core.policy_callers import caller_of, scopes, spoken
 from hindsight_ray.domain.access import ACTIONS, Action, Decision, Rule
 from hindsight_ray.domain.caller import Caller
 
 LISTED_MAX = 1_000
+CALLERS_MAX = 5_000  # asked about, pairs among them; well under a second
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A kind of caller that holds the action, the decision, and the rule behind it if known."""
+    """A kind of caller that holds the action, the decision, and the rule behind it if known.
+
+    It holds it whomever it acts for, those in `but_not` aside.
+    """
 
     who: str
     decision: Decision
     rule: Rule | None
+    but_not: tuple[str, ...]
 
 
 def holders(
     index: PolicyIndex, tenant: str, scope: str, action: Action, now: datetime
 ) -> tuple[list[Holder], bool]:
     """Every kind of caller that may do `action` on `scope`; whether these are all."""
-    rules = [rule for _, rule in index.near(tenant, scope) if rule.action == action]
+    apart = Apart((index,), tenant)
+    rules = apart.rules(action, scope)
     by_text = {str(rule): rule for rule in rules}
-    found: list[Holder] = []
-    for caller in callers(tenant, _candidates(index, tenant, scope, rules)):
-        decision = compile_access(index, caller, now).decide(action, scope)
-        if decision.allowed:
-            if len(found) >= LISTED_MAX:
-                return found, False
-            found.append(Holder(spoken(caller), decision, by_text.get(decision.rule or "")))
-    return found, True
+    decided: dict[Who, Decision] = {}
+
+    def holds(who: Who) -> bool | None:
+        caller = caller_of(tenant, agent=who[0], user=who[1])
+        decided[who] = compile_access(index, caller, now).decide(action, scope)
+        return True if decided[who].allowed else None
+
+    everybody = list(islice(apart.callers(rules, scope), CALLERS_MAX + 1))
+    found = lines(everybody[:CALLERS_MAX], holds)
+    listed = [
+        Holder(spoken(*one.who), decided[one.who], by_text.get(decided[one.who].rule or ""),
+               one.but_not)
+        for one in found[:LISTED_MAX]
+    ]  # fmt: skip
+    return listed, len(everybody) <= CALLERS_MAX and len(found) <= LISTED_MAX
 
 
 def held(
@@ -59,22 +73,3 @@ def held(
                 return found, False
             found[scope] = actions
     return found, True
-
-
-def _candidates(
-    index: PolicyIndex, tenant: str, scope: str, rules: Iterable[Rule]
-) -> Iterable[str]:
-    """Whoever a rule may let: its subjects, their members, the owner, and strangers."""
-    named = {rule.subject for rule in rules if rule.effect == "allow"}
-    waiting = [name for name in named if name.startswith("role:")]
-    seen: set[str] = set(waiting)
-    while waiting:
-        for member in index.members(tenant, waiting.pop()):
-            named.add(member)
-            if member.startswith("role:") and member not in seen:
-                seen.add(member)
-                waiting.append(member)
-    principals = {name for name in named if not name.startswith("role:")}
-    if named & set(IMPLICIT_ROLES) and scope != "global":
-        principals.add(scope)
-    return [*sorted(principals), f"agent:{STRANGER}", f"user:{STRANGER}"]

@@ -176,9 +176,14 @@ class WhyOne(Value):
 
 
 class Seer(Value):
-    """A kind of caller that holds an action on a scope, and why."""
+    """A kind of caller that holds an action on a scope, and why.
+
+    An agent does whomever it acts for, any other agent among all that have no line: both but for
+    those in `but_not`.
+    """
 
     who: str
+    but_not: tuple[str, ...] = ()
     rule: str | None
     role_path: tuple[str, ...]
     until: Moment | None
@@ -186,7 +191,8 @@ class Seer(Value):
 
 
 class SeersAnswer(Value):
-    """Who holds an action on a scope. `complete` is False where there were too many to list."""
+    """Who holds an action on a scope. `complete` is False where they were too many to look at all;
+    then `but_not` may lack some, too."""
 
     scope: str
     action: Action

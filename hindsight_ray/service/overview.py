@@ -32,6 +32,7 @@ async def who_sees(world: World, caller: Caller, command: WhoSees) -> SeersAnswe
         seers=tuple(
             Seer(
                 who=one.who,
+                but_not=one.but_not,
                 rule=one.decision.rule,
                 role_path=one.decision.role_path,
                 until=None if one.rule is None else one.rule.until,
@@ -58,10 +59,11 @@ async def sees(world: World, caller: Caller, command: Sees) -> SeesAnswer:
         scopes, complete = held(index, about, recorded[: 10 * LISTED_MAX], admitted.now)
         access = compile_access(index, about, admitted.now)
         await note_done(
-            unit, admitted, verb="Sees", action="audit", scope=GLOBAL, name=spoken(about)
-        )
+            unit, admitted, verb="Sees", action="audit", scope=GLOBAL,
+            name=spoken(about.agent, about.user),
+        )  # fmt: skip
     return SeesAnswer(
-        who=spoken(about),
+        who=spoken(about.agent, about.user),
         scopes=scopes,
         denied_labels=tuple(sorted(access.denied_labels)),
         reads_everything=access.reads_everything,

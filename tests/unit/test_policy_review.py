@@ -13,6 +13,7 @@ from rich.console import Console
 from hindsight_ray.adapters.policy.profiles import shipped_text
 from hindsight_ray.core import policy_diff
 from hindsight_ray.core.access import PolicyIndex, compile_access
+from hindsight_ray.core.policy_callers import STRANGER, caller_of, scopes, tenants
 from hindsight_ray.core.policy_diff import Difference, difference
 from hindsight_ray.core.policy_lint import lint
 from hindsight_ray.core.policy_overview import holders
@@ -32,7 +33,7 @@ from hindsight_ray.domain.commands import (
 )
 from hindsight_ray.entry.cli import show_access
 from hindsight_ray.errors import AccessDenied
-from tests.properties.test_access import SCOPES, _callers, _policies
+from tests.properties.test_access import AGENTS, SCOPES, TENANTS, USERS, _callers, _policies
 from tests.worlds import START, Staged, world
 
 DEFAULT = shipped_text("default.csv")
@@ -97,23 +98,49 @@ async def test_neither_is_told_to_who_does_not_audit(home: Staged) -> None:
                 await home.ask(token, command)
 
 
+def _is(who: str, caller: Caller) -> bool:
+    """Whether the caller is of the kind that is spoken of so."""
+    first, _, acting = who.partition(" for ")
+    kind = "agent" if "agent" in first.partition(":")[0] else "user"
+    if kind == "user":
+        return caller.agent is None and first in ("any other user", f"user:{caller.user}")
+    if caller.agent is None or first not in (
+        "any other agent", "an agent", f"agent:{caller.agent}"
+    ):  # fmt: skip
+        return False
+    if not acting:
+        return True
+    return caller.user is not None and acting in ("any other user", f"user:{caller.user}")
+
+
+def _speaks(who: str, but_not: tuple[str, ...], caller: Caller) -> bool:
+    return _is(who, caller) and not any(_is(one, caller) for one in but_not)
+
+
+EVERYBODY = [
+    caller_of(tenant, agent=agent, user=user)
+    for tenant in (*TENANTS, "elsewhere")
+    for agent in (*AGENTS, "unnamed", None)
+    for user in (*USERS, "unnamed", None)
+    if agent is not None or user is not None
+]
+EVERYTHING = (*SCOPES, "agent:unnamed", "user:unnamed", "agent:nobody", "user:nobody")
+
+
 @settings(max_examples=60, deadline=None)
-@given(policy=_policies, caller=_callers, scope=st.sampled_from(SCOPES))
-def test_nobody_who_may_is_missing_from_the_list(
-    policy: Policy, caller: Caller, scope: str
+@given(policy=_policies, tenant=st.sampled_from(TENANTS), scope=st.sampled_from(SCOPES))
+def test_the_list_of_who_may_is_true_of_every_caller(
+    policy: Policy, tenant: str, scope: str
 ) -> None:
     index = PolicyIndex.of(policy)
-    bare = caller.model_copy(update={"scopes": None, "actions": None})
-    if bare.agent is not None and bare.user is not None:
-        return
+    everybody = [(one, compile_access(index, one, START)) for one in EVERYBODY]
     for action in ACTIONS:
-        if not compile_access(index, bare, START).may(action, scope):
-            continue
-        found, complete = holders(index, bare.tenant, scope, action, START)
-        kind = "agent" if bare.agent is not None else "user"
-        names = {one.who for one in found}
+        found, complete = holders(index, tenant, scope, action, START)
         assert complete
-        assert names & {bare.principal, f"any other {kind}"}
+        for caller, access in everybody:
+            if caller.tenant == tenant:
+                said = any(_speaks(one.who, one.but_not, caller) for one in found)
+                assert said == access.may(action, scope), (caller, action, found)
 
 
 def _difference(old: str, new: str) -> Difference:
@@ -172,29 +199,100 @@ def test_a_rule_for_everybody_is_a_difference_for_whoever_nobody_names() -> None
     assert ("any other tenant", "agent:curator", "read", "user:any other", False) in _lines(strict)
 
 
-@settings(max_examples=60, deadline=None)
-@given(old=_policies, new=_policies, caller=_callers)
-def test_a_difference_names_every_named_caller_that_is_decided_otherwise(
-    old: Policy, new: Policy, caller: Caller
+DENIED = (
+    "p, agent:planner, acme, user:alice, read, deny\n",
+    "p, agent:planner, acme, user:*, read, deny\n",
+    "p, role:ours, acme, user:alice, read, deny\ng, agent:planner, role:ours, acme\n",
+)
+
+
+@pytest.mark.covers("policy.diff")
+@pytest.mark.parametrize("rows", DENIED)
+def test_what_an_agent_loses_while_it_acts_for_a_user_is_a_difference(rows: str) -> None:
+    lost = _lines(_difference(DEFAULT, DEFAULT + rows))
+    kind = "any other" if "*" in rows else "alice"
+    acting = "any other user" if "*" in rows else "user:alice"
+    target = "user:{acting}" if "*" in rows else f"user:{kind}"
+    assert lost == {("acme", f"agent:planner for {acting}", "read", target, False)}
+    gained = {(*one[:4], True) for one in lost}
+    assert _lines(_difference(DEFAULT + rows, DEFAULT)) == gained
+
+
+@pytest.mark.covers("policy.diff")
+def test_a_rule_for_everybody_s_scope_is_a_difference_for_those_of_others() -> None:
+    rows = "p, role:user, acme, user:*, read, allow\n"
+    assert _lines(_difference(DEFAULT, DEFAULT + rows)) == {
+        ("acme", "any other user", "read", "user:any other", True),
+        ("acme", "an agent for any other user", "read", "user:any other", True),
+    }
+
+
+@pytest.mark.covers("policy.diff")
+def test_who_does_not_gain_what_all_others_do_is_named_with_it() -> None:
+    rows = "p, role:agent, *, global, write, allow\np, user:bob, *, global, write, deny\n"
+    found = _difference(DEFAULT, DEFAULT + rows).changes
+    assert {(one.who, one.gained) for one in found if one.tenant == "any other tenant"} == {
+        ("any other agent", True),
+        ("agent:operator for user:bob", False),
+        ("agent:reviewer for user:bob", False),
+    }
+    line = next(one for one in found if one.who == "any other agent")
+    assert line.but_not == ("agent:operator", "agent:reviewer", "an agent for user:bob")
+
+
+@pytest.mark.covers("policy.who")
+def test_who_is_denied_what_all_others_see_is_named_with_them() -> None:
+    for rows in DENIED:
+        index = PolicyIndex.of(parse_policy(DEFAULT + rows))
+        found, _ = holders(index, "acme", "user:alice", "read", START)
+        (line,) = (one for one in found if one.who == "an agent for user:alice")
+        assert line.but_not == ("agent:planner for user:alice",)
+
+
+@pytest.mark.covers("policy.diff")
+@settings(max_examples=40, deadline=None)
+@given(old=_policies, rest=_policies, data=st.data())
+def test_a_difference_is_what_every_caller_would_gain_and_lose(
+    old: Policy, rest: Policy, data: st.DataObject
 ) -> None:
-    bare = caller.model_copy(update={"scopes": None, "actions": None})
-    if bare.agent is not None and bare.user is not None:
-        return
+    """Whoever asks for whomever, of any scope: a line is true of all whom it stands for."""
+    kept = data.draw(st.integers(0, len(old.rules)))
+    links = old.memberships if data.draw(st.booleans()) else rest.memberships
+    new = old.model_copy(
+        update={"rules": (*old.rules[:kept], *rest.rules[:3]), "memberships": links}
+    )
+    indexes = [PolicyIndex.of(one) for one in (old, new)]
     found = difference(old, new, START)
-    said = {(c.tenant, c.who, c.action, c.object) for c in found.changes}
-    names = {bare.principal, f"any other {'user' if bare.agent is None else 'agent'}"}
-    before, after = (compile_access(PolicyIndex.of(one), bare, START) for one in (old, new))
-    for action in ACTIONS:
-        for scope in SCOPES:
-            if before.may(action, scope) == after.may(action, scope):
-                continue
-            kind = scope.partition(":")[0]
-            assert any(
-                (tenant, who, action, target) in said
-                for tenant in (bare.tenant, "any other tenant")
-                for who in names
-                for target in (scope, f"{kind}:any other")
-            )
+    assert found.complete
+    named = {*tenants(old), *tenants(new)}
+    actions = {rule.action for rule in (*old.rules, *new.rules)}
+    for caller in EVERYBODY:
+        place = caller.tenant if caller.tenant in named else "any other tenant"
+        lines = [
+            one for one in found.changes
+            if one.tenant == place and _speaks(one.who, one.but_not, caller)
+        ]  # fmt: skip
+        told = {
+            scope for index in indexes
+            for scope in scopes(index, caller.tenant if caller.tenant in named else STRANGER)
+        }  # fmt: skip
+        before, after = (compile_access(index, caller, START) for index in indexes)
+        for scope in EVERYTHING:
+            target = scope if scope in told else _unnamed(scope, caller)
+            for action in actions:
+                said = {one.gained for one in lines if (one.action, one.object) == (action, target)}
+                pair = before.may(action, scope), after.may(action, scope)
+                changed = set[bool]() if pair[0] == pair[1] else {pair[1]}
+                assert said == changed, (caller, action, scope)
+
+
+def _unnamed(scope: str, caller: Caller) -> str:
+    """How a scope is spoken of that no line names."""
+    if scope == f"agent:{caller.agent}":
+        return "agent:{self}"
+    if scope == f"user:{caller.user}":
+        return "user:{acting}"
+    return f"{scope.partition(':')[0]}:any other"
 
 
 @pytest.mark.covers("policy.lint")

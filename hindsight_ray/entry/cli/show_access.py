@@ -11,12 +11,14 @@ from hindsight_ray.domain.audit import AuditReport
 from hindsight_ray.domain.commands import SeersAnswer, SeesAnswer
 from hindsight_ray.entry.cli import show
 
+_APART_MAX = 5  # names said behind "but not"; the JSON has them all
+
 
 def seers(value: SeersAnswer) -> RenderableType:
     made = show.table("who", "rule", "by way of", "until", "shared by")
     for one in value.seers:
         made.add_row(
-            one.who,
+            _who(one.who, one.but_not),
             one.rule or "",
             " → ".join(one.role_path),
             "" if one.until is None else one.until.isoformat(),
@@ -50,7 +52,7 @@ def difference(value: Difference) -> RenderableType:
         made.add_row(
             Text("gains", style="green") if one.gained else Text("loses", style="red"),
             one.tenant,
-            one.who,
+            _who(one.who, one.but_not),
             one.action,
             one.object,
             Text(_because(one)),
@@ -70,6 +72,7 @@ def difference_document(value: Difference) -> dict[str, Any]:
             {
                 "tenant": one.tenant,
                 "who": one.who,
+                "but_not": one.but_not,
                 "action": one.action,
                 "object": one.object,
                 "change": "gains" if one.gained else "loses",
@@ -83,6 +86,14 @@ def difference_document(value: Difference) -> dict[str, Any]:
         "memberships_added": value.memberships_added,
         "memberships_removed": value.memberships_removed,
     }
+
+
+def _who(who: str, but_not: tuple[str, ...]) -> str:
+    if not but_not:
+        return who
+    more = len(but_not) - _APART_MAX
+    said = ", ".join(but_not[:_APART_MAX]) + (f" and {more} more" if more > 0 else "")
+    return f"{who}, but not {said}"
 
 
 def _because(one: Change) -> str:
