@@ -90,10 +90,11 @@ class Staged:
         """The token of a fresh ticket; its tenant is made known."""
         async with self.world.ledger.writing() as unit:
             await unit.policy.add_tenant(tenant, self.clock.now())
+            age = (await unit.policy.standing(tenant, "")).age
         request = TicketRequest.model_validate(
             {"tenant": tenant, "agent": agent, "user": user, "session": session, **fields}
         )
-        return (await self.world.tickets.issue(request, self.clock.now())).token
+        return (await self.world.tickets.issue(request, self.clock.now(), age=age)).token
 
     async def caller(
         self,

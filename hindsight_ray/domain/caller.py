@@ -19,7 +19,9 @@ REVIEWER = AgentName("reviewer")  # the agent as which reviews run
 class Caller(Value):
     """Who asks: a tenant, an agent and/or a user, a session.
 
-    `scopes` and `actions`, where set, narrow what the policy gives; nothing widens it.
+    `scopes` and `actions`, where set, narrow what the policy gives; nothing widens it. Of the
+    tenants that had this name one after the other it is the one at `age`; None is whichever there
+    is, for who holds the operator key.
     """
 
     tenant: TenantId
@@ -30,6 +32,7 @@ class Caller(Value):
     expires_at: Moment
     scopes: frozenset[Scope] | None = None
     actions: frozenset[Action] | None = None
+    age: Whole | None = None
 
     @model_validator(mode="after")
     def _names_somebody(self) -> Self:

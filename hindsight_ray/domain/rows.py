@@ -113,6 +113,7 @@ class Standing:
     revision: int
     tenant_known: bool
     ticket_revoked: bool
+    age: int = 0  # how many tenants of this name were dropped before
     settled: bool = True  # False where this transaction changed the policy: nothing to remember yet
 
 

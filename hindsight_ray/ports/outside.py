@@ -106,7 +106,9 @@ class Embedder(Protocol):
 class Tickets(Protocol):
     """Signing and verifying callers. A verifier alone raises `Unavailable` on `issue`."""
 
-    async def issue(self, request: TicketRequest, now: datetime) -> Ticket: ...
+    async def issue(self, request: TicketRequest, now: datetime, *, age: int | None = 0) -> Ticket:
+        """A ticket for the tenant of that name at `age`; at None for whichever there is."""
+        ...
 
     async def verify(self, token: str, now: datetime) -> Caller:
         """Raises `InvalidTicket` for whatever is not a ticket of this home in its time."""

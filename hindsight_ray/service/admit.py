@@ -110,7 +110,8 @@ async def _decided(
     any_tenant: bool,
 ) -> Admitted:
     known = standing.tenant_known or any_tenant
-    if expired(caller, now) or standing.ticket_revoked or not known:
+    its_tenants = caller.age is None or caller.age == standing.age  # and no dropped one's before it
+    if expired(caller, now) or standing.ticket_revoked or not (known and its_tenants):
         raise InvalidTicket("`ticket` is not valid here; ask the operator for a new one")
     if standing.settled:
         world.privacies.met(standing.revision)

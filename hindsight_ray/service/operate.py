@@ -56,7 +56,8 @@ async def issue_ticket(world: World, caller: Caller, command: IssueTicket) -> Ti
         if request.tenant != caller.tenant:
             await _require_elsewhere(world, unit, admitted, request.tenant)
             await unit.policy.add_tenant(request.tenant, admitted.now)
-        ticket = await world.tickets.issue(request, admitted.now)
+        age = (await unit.policy.standing(request.tenant, "")).age
+        ticket = await world.tickets.issue(request, admitted.now, age=age)
         await _note(unit, admitted, "IssueTicket", _ticket_name(ticket.caller))
         if request.tenant != caller.tenant:
             there = replace(admitted, caller=caller.model_copy(update={"tenant": request.tenant}))

@@ -9,12 +9,24 @@ import pytest
 from hindsight_ray.adapters.policy.profiles import shipped_text
 from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.caller import Caller, Ticket, TicketRequest
-from hindsight_ray.domain.commands import IssueTicket, LoadPolicy, ReadAudit, RevokeTicket, Share
+from hindsight_ray.domain.commands import (
+    DropTenant,
+    IssueTicket,
+    LoadPolicy,
+    ReadAudit,
+    RevokeTicket,
+    Share,
+    WhoAmI,
+    Write,
+)
 from hindsight_ray.errors import AccessDenied, InvalidInput, InvalidPolicy, InvalidTicket
 from hindsight_ray.service.admit import admit
 from hindsight_ray.service.audit import audit
 from hindsight_ray.service.operate import issue_ticket, load_policy, revoke_ticket
 from hindsight_ray.service.share import share
+from hindsight_ray.service.tenants import drop_tenant
+from hindsight_ray.service.write import write
+from tests.unit.test_reviewing import Team, stumble
 from tests.worlds import Staged, world
 
 DEFAULT = shipped_text("default.csv")
@@ -31,10 +43,10 @@ async def home(tmp_path: Path) -> AsyncGenerator[Staged]:
         yield staged
 
 
-async def _self_signed(home: Staged, **fields: object) -> Caller:
+async def _self_signed(home: Staged, *, age: int | None = 0, **fields: object) -> Caller:
     """A caller whose ticket the operator key signed, of a tenant that may be unknown."""
     request = TicketRequest.model_validate({"tenant": "acme", **fields})
-    ticket = await home.world.tickets.issue(request, home.clock.now())
+    ticket = await home.world.tickets.issue(request, home.clock.now(), age=age)
     return ticket.caller
 
 
@@ -278,3 +290,35 @@ async def test_who_administers_one_tenant_ends_no_ticket_of_another(home: Staged
     await revoke_ticket(home.world, operator, RevokeTicket(ticket_id=there.ticket_id))
     with pytest.raises(InvalidTicket):
         await _may(home, there, "read", "user:gina")
+
+
+@pytest.mark.covers("G1.tenants", "G2.dropped")
+@pytest.mark.parametrize("wrote", [True, False])
+async def test_a_ticket_of_a_dropped_tenant_is_none_of_the_next_of_that_name(
+    home: Staged, wrote: bool
+) -> None:
+    operator = await _self_signed(home, agent="operator", age=None)
+    tickets = [await _issue(home, operator, user="alice"), await _issue(home, operator)]
+    if wrote:
+        await write(home.world, tickets[0].caller, Write(command_id="w", content="It is in Lima"))
+    for _ in range(2):
+        await drop_tenant(home.world, operator, DropTenant(tenant="acme"))
+        new = await _issue(home, operator, user="alice")
+        assert await _may(home, new.caller, "read", "user:alice")
+        for old in tickets:
+            caller = await home.world.tickets.verify(old.token, home.clock.now())
+            with pytest.raises(InvalidTicket):
+                await _may(home, caller, "read", "user:alice")
+            with pytest.raises(InvalidTicket):
+                await home.ask(old.token, WhoAmI())
+        tickets.append(new)
+
+
+async def test_a_review_in_a_tenant_that_came_after_a_dropped_one_is_made(home: Staged) -> None:
+    operator = await _self_signed(home, agent="operator", age=None)
+    await _issue(home, operator)
+    await drop_tenant(home.world, operator, DropTenant(tenant="acme"))
+    team = await Team.start(home, "planner")
+    stumble(team.story)
+    await team.end()
+    assert (await team.reviewed()).stored

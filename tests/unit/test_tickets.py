@@ -90,6 +90,8 @@ BAD: dict[str, Callable[[], object]] = {
     "a tenant pattern": lambda: _signed({**CLAIMS, "tenant": "*"}),
     "an agent pattern": lambda: _signed({**CLAIMS, "agent": "{self}"}),
     "an unknown action": lambda: _signed({**CLAIMS, "actions": ["everything"]}),
+    "no age": lambda: _signed({**CLAIMS, "age": None}),
+    "an age that is text": lambda: _signed({**CLAIMS, "age": "none"}),
     "another issuer": lambda: _signed({**CLAIMS, "iss": "somebody"}),
     "expired": lambda: _signed({**CLAIMS, "exp": int(START.timestamp())}),
 }
@@ -116,6 +118,14 @@ async def test_a_ticket_says_who_its_holder_is() -> None:
     )  # fmt: skip
     assert (caller.scopes, caller.actions) == ({"user:alice"}, {"read"})
     assert caller.expires_at == START + timedelta(hours=12)
+
+
+async def test_a_ticket_is_of_the_first_tenant_of_its_name_unless_it_says_otherwise() -> None:
+    tickets = [await SIGNER.issue(_request(), START, age=age) for age in (0, 3, None)]
+    read = [await SIGNER.verify(ticket.token, START) for ticket in tickets]
+    assert [caller.age for caller in read] == [0, 3, None]
+    old = await SIGNER.verify(GOOD, START)  # made before tickets said so
+    assert old.age == 0
 
 
 async def test_an_empty_narrowing_is_not_the_absence_of_one() -> None:

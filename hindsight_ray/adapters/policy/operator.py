@@ -39,7 +39,7 @@ class OperatorTickets:
         kept = self._kept.get(tenant)
         if kept is None or not await self._good(kept, now):
             fields = {"tenant": tenant, "agent": OPERATOR, "lifetime_s": LIFETIME_S}
-            kept = await self._signer.issue(build(TicketRequest, fields), now)
+            kept = await self._signer.issue(build(TicketRequest, fields), now, age=None)
             if not begin:
                 return kept.token
             await self._make_known(kept.caller.tenant, kept.token)

@@ -29,6 +29,7 @@ SCOPES_MAX = 64
 _ISSUER = "hindsight-ray"
 _ALGORITHM = "EdDSA"
 _VERIFIED_KEPT = 4_096
+_ANY_AGE = "any"
 _REFUSAL = "`ticket` is not valid here; ask the operator for a new one"
 # Times are judged by the home's clock, in `verify`, and not by this machine's.
 _CHECKS: Options = {
@@ -46,7 +47,13 @@ class TicketVerifier:
         self._public_keys = dict(public_keys)
         self._verified: OrderedDict[str, Caller] = OrderedDict()
 
-    async def issue(self, request: TicketRequest, now: datetime) -> Ticket:  # noqa: ARG002 - port
+    async def issue(
+        self,
+        request: TicketRequest,  # noqa: ARG002 - port
+        now: datetime,  # noqa: ARG002 - port
+        *,
+        age: int | None = 0,  # noqa: ARG002 - port
+    ) -> Ticket:
         raise Unavailable(
             f"`{KEY_FILE}` is not held here, so no ticket can be issued; ask where the home is"
         )
@@ -108,7 +115,7 @@ class TicketSigner(TicketVerifier):
         self._key = key
         self._learn({**public_keys, self.kid: public})
 
-    async def issue(self, request: TicketRequest, now: datetime) -> Ticket:
+    async def issue(self, request: TicketRequest, now: datetime, *, age: int | None = 0) -> Ticket:
         if now.tzinfo is None:
             raise InvalidInput("`now` has no time zone", field="now")
         if not 1 <= request.lifetime_s <= LIFETIME_S_MAX:
@@ -121,7 +128,7 @@ class TicketSigner(TicketVerifier):
                 f"`scopes` has {len(request.scopes)} entries; at most {SCOPES_MAX} fit a ticket",
                 field="scopes",
             )
-        claims = _claims(request, now)
+        claims = _claims(request, now, age)
         token = jwt.encode(claims, self._key, algorithm=_ALGORITHM, headers={"kid": self.kid})
         return Ticket(token=token, caller=_caller(claims))
 
@@ -149,9 +156,9 @@ class HomeSigner(TicketSigner):
         super().__init__(OPERATOR_KEYS.load(home), OPERATOR_KEYS.known(home))
         self._home = home
 
-    async def issue(self, request: TicketRequest, now: datetime) -> Ticket:
+    async def issue(self, request: TicketRequest, now: datetime, *, age: int | None = 0) -> Ticket:
         self._refresh()
-        return await super().issue(request, now)
+        return await super().issue(request, now, age=age)
 
     def _refresh(self) -> None:
         stamps = OPERATOR_KEYS.stamps(self._home)
@@ -188,7 +195,7 @@ def load_verifier(home: Path) -> TicketVerifier:
     return HomeVerifier(home)
 
 
-def _claims(request: TicketRequest, now: datetime) -> dict[str, Any]:
+def _claims(request: TicketRequest, now: datetime, age: int | None) -> dict[str, Any]:
     claims: dict[str, Any] = {
         "iss": _ISSUER,
         "jti": secrets.token_hex(16),
@@ -200,13 +207,15 @@ def _claims(request: TicketRequest, now: datetime) -> dict[str, Any]:
         "session": request.session,
         "scopes": None if request.scopes is None else sorted(request.scopes),
         "actions": None if request.actions is None else sorted(request.actions),
+        "age": _ANY_AGE if age is None else age or None,
     }
     return {name: value for name, value in claims.items() if value is not None}
 
 
 def _caller(claims: Mapping[str, Any]) -> Caller:
     ends = claims["exp"]
-    if type(ends) is not int:
+    age = claims.get("age", 0)
+    if type(ends) is not int or (age != _ANY_AGE and type(age) is not int):
         raise InvalidTicket(_REFUSAL)
     return Caller(
         tenant=claims["tenant"],
@@ -217,4 +226,5 @@ def _caller(claims: Mapping[str, Any]) -> Caller:
         expires_at=datetime.fromtimestamp(ends, UTC),
         scopes=None if "scopes" not in claims else frozenset(claims["scopes"]),
         actions=None if "actions" not in claims else frozenset(claims["actions"]),
+        age=None if age == _ANY_AGE else age,
     )

@@ -18,7 +18,8 @@ from hindsight_ray.adapters.ledger.sql import asked, dialect
 from hindsight_ray.adapters.ledger.sql.connection import Work
 from hindsight_ray.adapters.ledger.sql.policy_lines import Line, Moved, placed_anew
 from hindsight_ray.adapters.ledger.sql.ready import Ready
-from hindsight_ray.adapters.ledger.sql.schema import micros
+from hindsight_ray.adapters.ledger.sql.rows import AGE
+from hindsight_ray.adapters.ledger.sql.schema import change_numbers, micros
 from hindsight_ray.adapters.ledger.sql.schema_access import (
     policy_journal,
     policy_lines,
@@ -56,6 +57,7 @@ def _standing_of(
         _REVISION.scalar_subquery(),
         exists().where(tenants.c.tenant == tenant),
         exists().where(revoked_tickets.c.tenant == tenant, revoked_tickets.c.ticket_id == ticket),
+        select(change_numbers.c.change).where(change_numbers.c.tenant == tenant).scalar_subquery(),
     )
 
 
@@ -146,9 +148,10 @@ def _told(rows: Sequence[tuple[Any, ...]], settled: bool) -> list[Standing]:
             revision=revision or 0,
             tenant_known=bool(known),
             ticket_revoked=bool(revoked),
+            age=(change or 0) // AGE,
             settled=settled,
         )
-        for revision, known, revoked in rows
+        for revision, known, revoked, change in rows
     ]
 
 

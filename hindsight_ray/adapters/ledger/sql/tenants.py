@@ -2,12 +2,13 @@
 
 The audit stays, and so do the tickets that were ended and the erasures that were carried out. The
 change number stays too and moves to the beginning of another age, which tells the caches of every
-process that what they knew of this tenant is of the one before.
+process that what they knew of this tenant is of the one before, and refuses the tickets of that.
 """
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select
 from sqlalchemy.engine import Connection
 
+from hindsight_ray.adapters.ledger.sql import dialect
 from hindsight_ray.adapters.ledger.sql.rows import AGE
 from hindsight_ray.adapters.ledger.sql.schema import change_numbers, memories, metadata
 
@@ -32,8 +33,9 @@ def drop_tenant(connection: Connection, tenant: str) -> int:
     for table in by_tenant:
         gone += connection.execute(delete(table).where(table.c.tenant == tenant)).rowcount
     connection.execute(
-        update(change_numbers)
-        .where(change_numbers.c.tenant == tenant)
-        .values(change=(change_numbers.c.change // AGE + 1) * AGE)
+        dialect.upsert(change_numbers).on_conflict_do_update(
+            index_elements=["tenant"], set_={"change": (change_numbers.c.change // AGE + 1) * AGE}
+        ),
+        {"tenant": tenant, "change": AGE},
     )
     return gone
