@@ -26,6 +26,7 @@ from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.review import Review, ReviewKind, ReviewReport, Trigger
 from hindsight_ray.domain.rows import Offered
 from hindsight_ray.domain.run import Run, Trajectory
+from hindsight_ray.domain.scope import agent_scope
 from hindsight_ray.domain.text import TAGS_MAX
 from hindsight_ray.errors import AccessDenied, OverQuota
 from hindsight_ray.ports import Unit
@@ -83,9 +84,23 @@ async def review(world: World, caller: Caller, command: ReviewRun) -> ReviewRepo
     async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller)
         run = await permitted_run(unit, admitted, command.run_id, "review")
-        job = await prepared_job(world, unit, run, asked=True)
+        job = await asked_job(world, unit, admitted, run, asked=True)
     checked, outturn = await carried_out(world, job, _ASKED)
     return await _told(world, caller, job, checked, outturn)
+
+
+async def asked_job(world: World, unit: Unit, admitted: Admitted, run: Run, *, asked: bool) -> Job:
+    """The job for a caller, who may not know which scopes the run's readers must read."""
+    try:
+        return await prepared_job(world, unit, run, asked=asked)
+    except AccessDenied:
+        raise AccessDenied(
+            f"`{agent_scope(REVIEWER)}` may not read what the run's readers must be able to;"
+            " an auditor can ask `why`",
+            action="review",
+            object=run.scope,
+            revision=admitted.revision,
+        ) from None
 
 
 async def prepared_job(world: World, unit: Unit, run: Run, *, asked: bool) -> Job:

@@ -15,7 +15,7 @@ from hindsight_ray.ports import Unit
 from hindsight_ray.service import offered as offering
 from hindsight_ray.service.admit import Admitted, absent, admit
 from hindsight_ray.service.offered import Growth
-from hindsight_ray.service.review import carried_out, prepared_job
+from hindsight_ray.service.review import asked_job, carried_out
 from hindsight_ray.service.seen import reads_run
 from hindsight_ray.service.trajectory import said_in
 from hindsight_ray.service.world import World
@@ -98,7 +98,7 @@ async def _again(world: World, caller: Caller, before: FailedReview) -> FailedRe
         run = await unit.runs.get(caller.tenant, before.run_id)
         if run is None or not await _may(unit, admitted, run):
             raise AccessDenied("the run may no longer be reviewed", object=before.run_id)
-        job = await prepared_job(world, unit, run, asked=before.kind == "full")
+        job = await asked_job(world, unit, admitted, run, asked=before.kind == "full")
         readers = await said_in(unit, run)
         knows = admitted.may_read(*readers)
         growth = await offering.showing(unit, admitted, *readers) if knows else None

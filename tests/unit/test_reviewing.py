@@ -321,6 +321,21 @@ async def test_a_policy_without_the_reviewer_stops_reviews_and_keeps_nothing(
         )
 
 
+@pytest.mark.covers("G1.review")
+async def test_a_review_that_the_policy_stops_names_no_scope_that_the_asker_may_not_read(
+    tmp_path: Path,
+) -> None:
+    policy = shipped_text("default.csv") + (
+        "p, agent:reviewer, acme, user:carol, read, deny\n"
+        "p, agent:bob, acme, agent:pool, review, allow\n"
+    )
+    async with world(tmp_path / "home", policy=policy) as home:
+        team = await Team.start(home, "pool", user="carol", scope="agent:pool")
+        with pytest.raises(AccessDenied) as refused:
+            await team.reviewed(await home.caller(agent="bob"))
+    assert "carol" not in f"{refused.value.message} {refused.value.details}"
+
+
 async def test_an_empty_run_is_reviewed_without_leaving_anything(home: Staged) -> None:
     team = await Team.start(home, "planner")
     await team.end()
