@@ -345,6 +345,10 @@ REQUIREMENTS: dict[str, Requirement] = {
     "erase.derived": _R(
         "what rests on the user's texts is retracted, or says again what it said before", _ERASE
     ),
+    "erase.meanwhile": _R(
+        "what was read of the user before and is thought about since is kept nowhere",
+        "hindsight_ray/service/basis.py",
+    ),
     "erase.others": _R("what others said, and other tenants, stay as they are", _ERASE),
     "erase.audit": _R("the audit keeps ids and stays whole", _ERASE),
     "erase.rights": _R("only who administers the tenant erases", _ERASE),

@@ -64,7 +64,6 @@ async def erase(world: World, caller: Caller, command: Erase) -> Erased:
             unit, admitted, verb="Erase", action="administer", scope=GLOBAL,
             name=user_scope(command.user),
         )  # fmt: skip
-    _forget_waiting(world, erasure)
     remains = await _with_store(world, caller.tenant, done, await erasing.remains(done.wiped.texts))
     return Erased(
         erasure=erasure,
@@ -208,16 +207,3 @@ async def _restore(world: World, unit: Unit, before: Memory, current: Memory, by
     (vector,) = await world.embedder.embed([following.content], "passage")
     await commit.put(unit, following, vector, by, "what it rested on was erased")
     return following.revision
-
-
-def _forget_waiting(world: World, erasure: Erasure) -> None:
-    """Searches that were answered and are not in the recall log yet."""
-    waiting = world.recalls.waiting
-    left = [
-        one
-        for one in waiting
-        if (one.tenant, one.user) != (erasure.tenant, erasure.user)
-        and (one.tenant, one.principal) != (erasure.tenant, user_scope(erasure.user))
-    ]
-    waiting.clear()
-    waiting.extend(left)

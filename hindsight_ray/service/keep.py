@@ -37,6 +37,7 @@ from hindsight_ray.errors import Unavailable
 from hindsight_ray.ports import Unit, Vector
 from hindsight_ray.service import commit, foreseen, judging
 from hindsight_ray.service.admit import Admitted
+from hindsight_ray.service.basis import Basis
 from hindsight_ray.service.commit import Author
 from hindsight_ray.service.foreseen import Foreseen, Part
 from hindsight_ray.service.privacy import let_in
@@ -86,18 +87,25 @@ async def _foreseen(world: World, prepared: Prepared) -> Foreseen | None:
         return None
 
 
-async def keep(world: World, draft: Draft, *, reader: Admitted | None) -> Receipt:
-    """Keep a draft in a transaction of its own. See the module's text."""
+async def keep(
+    world: World, draft: Draft, *, reader: Admitted | None, basis: Basis | None = None
+) -> Receipt:
+    """Keep a draft in a transaction of its own. See the module's text.
+
+    Raises what `basis` does, what the draft was made from, if that is no longer there.
+    """
     prepared = await prepare(world, draft)
     return await judging.judged(
-        world, lambda known: _kept(world, draft, replace(prepared, opinions=known), reader)
+        world, lambda known: _kept(world, draft, replace(prepared, opinions=known), reader, basis)
     )
 
 
 async def _kept(
-    world: World, draft: Draft, prepared: Prepared, reader: Admitted | None
+    world: World, draft: Draft, prepared: Prepared, reader: Admitted | None, basis: Basis | None
 ) -> Receipt | judging.Undecided:
     async with changing(world, draft.command_id) as unit:
+        if basis is not None:
+            await basis.require(unit)
         known = await unit.commands.get(draft.tenant, draft.owner, draft.command_id)
         if known is not None:
             return Receipt.model_validate_json(known[1])

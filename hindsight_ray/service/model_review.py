@@ -22,6 +22,7 @@ from hindsight_ray.domain.run import Run, Trajectory
 from hindsight_ray.domain.text import cut_text
 from hindsight_ray.errors import ModelFailed
 from hindsight_ray.service.asking import Asking, ask, prompt_for, system_of
+from hindsight_ray.service.basis import Basis
 from hindsight_ray.service.world import World
 
 _REPEATED_TOKENS = 300  # room for being asked again
@@ -38,6 +39,7 @@ class Subject:
     kind: ReviewKind
     digest: str
     ruled: Review
+    basis: Basis
     before: Review | None = None  # the same trajectory's, as it is kept
 
     @property
@@ -91,13 +93,13 @@ def _complete(before: Review, *prompts: Prompt | None) -> bool:
 async def _review(world: World, subject: Subject, asking: Asking, filling: Filling) -> None:
     for part in _parts(world, subject, asking.prompt):
         told = after(part, " ".join(filling.path))
-        answer = await _answer(world, asking, told, ReviewAnswer)
+        answer = await _answer(world, asking, subject.basis, told, ReviewAnswer)
         filling.reviewed(answer, part.names, asking.prompt.mark)
 
 
 async def _extract(world: World, subject: Subject, asking: Asking, filling: Filling) -> None:
     for part in _parts(world, subject, asking.prompt):
-        answer = await _answer(world, asking, part.text, ExtractAnswer)
+        answer = await _answer(world, asking, subject.basis, part.text, ExtractAnswer)
         filling.extracted(answer, part.names, asking.prompt.mark)
 
 
@@ -112,8 +114,11 @@ def _parts(world: World, subject: Subject, prompt: Prompt) -> tuple[Part, ...]:
     )
 
 
-async def _answer(world: World, asking: Asking, told: str, shape: type[S]) -> S:
-    """The answer that is kept for this question, or the model's, kept from now on."""
+async def _answer(world: World, asking: Asking, basis: Basis, told: str, shape: type[S]) -> S:
+    """The answer that is kept for this question, or the model's, kept from now on.
+
+    Raises what `basis` does, what the question tells of, if that is no longer there.
+    """
     name = digest([asking.prompt.hash, asking.slot, told])
     async with world.ledger.reading() as unit:
         kept = await unit.asking.answer(asking.tenant, asking.run_id, name)
@@ -121,6 +126,7 @@ async def _answer(world: World, asking: Asking, told: str, shape: type[S]) -> S:
         return shape.model_validate_json(kept)
     read = await ask(world, asking, told, shape)
     async with world.ledger.writing() as unit:
+        await basis.require(unit)
         kept = await unit.asking.keep_answer(
             asking.tenant, asking.run_id, name, read.value.model_dump_json(), world.clock.now()
         )
@@ -153,7 +159,8 @@ async def dissatisfied_events(world: World, run: Run, events: tuple[Event, ...])
         return ()
     told, names = users_told(events[worked:], tokens=world.settings.prompt_tokens_max // 2)
     try:
-        answer = await _answer(world, Asking(prompt, run.tenant, run.run_id), told, MoodAnswer)
+        asking = Asking(prompt, run.tenant, run.run_id)
+        answer = await _answer(world, asking, Basis(run), told, MoodAnswer)
     except ModelFailed:
         return ()  # counted among the calls; the rules have had their say
     found = (names.of([one])[0] for one in answer.events)

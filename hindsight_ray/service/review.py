@@ -32,6 +32,7 @@ from hindsight_ray.errors import AccessDenied, OverQuota
 from hindsight_ray.ports import Unit
 from hindsight_ray.service import offered as offering
 from hindsight_ray.service.admit import Admitted, admit
+from hindsight_ray.service.basis import Basis
 from hindsight_ray.service.keep import keep
 from hindsight_ray.service.model_review import Subject, with_model
 from hindsight_ray.service.noted import note_done
@@ -52,7 +53,8 @@ class Job:
 
     trajectory: Trajectory
     offered: dict[str, Offered]
-    remembered: tuple[str, ...]  # texts of what was offered
+    seen: tuple[MemoryRef, ...]  # what was offered, as far as it is there
+    remembered: tuple[str, ...]  # and its texts
     kind: ReviewKind
     triggers: tuple[Trigger, ...]
     digest: str
@@ -63,6 +65,11 @@ class Job:
     @property
     def run(self) -> Run:
         return self.trajectory.run
+
+    @property
+    def basis(self) -> Basis:
+        """What must be there still wherever anything is kept that the review has thought of."""
+        return Basis(self.run, [one.run for one in self.comparable], self.seen)
 
 
 @dataclass(slots=True)
@@ -121,6 +128,7 @@ async def prepared_job(world: World, unit: Unit, run: Run, *, asked: bool) -> Jo
     return Job(
         trajectory=trajectory,
         offered=offered,
+        seen=tuple(seen),
         remembered=tuple(memory.content for memory in seen.values()),
         kind=kind,
         triggers=triggers,
@@ -169,7 +177,10 @@ def _digest(trajectory: Trajectory, kind: ReviewKind) -> str:
 async def carried_out(
     world: World, job: Job, trigger: Trigger, *, heard_by: str = ""
 ) -> tuple[Checked, Outturn]:
-    """Fill the template, keep what it teaches and the review itself; resumable, idempotent."""
+    """Fill the template, keep what it teaches and the review itself; resumable, idempotent.
+
+    Raises `NotFound` if the run was erased meanwhile, `Busy` if anything else was that it read.
+    """
     ruled = rule_review(
         job.trajectory,
         kind=job.kind,
@@ -178,7 +189,9 @@ async def carried_out(
     )
     proved = (*ruled.findings, *procedures(job.trajectory, job.comparable))
     ruled = ruled.model_copy(update={"findings": proved, "heard_by": heard_by})
-    subject = Subject(job.trajectory, job.remembered, job.kind, job.digest, ruled, job.before)
+    subject = Subject(
+        job.trajectory, job.remembered, job.kind, job.digest, ruled, job.basis, job.before
+    )
     filled = await with_model(world, subject)
     known = [event.event_id for event in job.trajectory.events]
     checked = checked_review(filled.review, known, remembered=job.remembered)
@@ -204,7 +217,7 @@ async def _keep_one(world: World, job: Job, draft: Draft, outturn: Outturn) -> N
             done = await unit.commands.get(draft.tenant, draft.owner, draft.command_id)
         # Known by its receipt, it need not be embedded again.
         receipt = (
-            await keep(world, draft, reader=None)
+            await keep(world, draft, reader=None, basis=job.basis)
             if done is None
             else Receipt.model_validate_json(done[1])
         )
@@ -226,6 +239,7 @@ async def _note(world: World, job: Job, review: Review, failure: FailedReview | 
     """
     run = job.run
     async with world.ledger.writing() as unit:
+        await job.basis.require(unit)
         if failure is not None:
             await unit.asking.put_failed(run.tenant, failure)
         elif review.reviewer != RULES:

@@ -15,7 +15,7 @@ from hindsight_ray.domain.review import DueReview
 from hindsight_ray.domain.rows import AuditEntry
 from hindsight_ray.domain.run import Run
 from hindsight_ray.domain.scope import agent_scope
-from hindsight_ray.errors import AccessDenied, OverQuota
+from hindsight_ray.errors import AccessDenied, Busy, NotFound, OverQuota
 from hindsight_ray.ports import Unit
 from hindsight_ray.service import review
 from hindsight_ray.service.asking import prompt_for
@@ -46,6 +46,13 @@ async def made(world: World, due: DueReview) -> None:
 
     May be done again, and by several at once: what is kept follows from the record alone.
     """
+    try:
+        await _made(world, due)
+    except Busy:  # some of what it was shown was erased meanwhile, or the ledger was long in use
+        await _made(world, due)
+
+
+async def _made(world: World, due: DueReview) -> None:
     async with world.ledger.reading() as unit:
         run = await unit.runs.get(due.tenant, due.run_id)
         if run is None:
@@ -143,6 +150,8 @@ async def _listened_to(world: World, run: Run) -> None:
             await review.carried_out(world, job, "user dissatisfaction", heard_by=mood.mark)
     except AccessDenied as refusal:
         await _refused(world, run, refusal)
+    except NotFound:
+        return  # the run was erased, and what was thought of it is nobody's
 
 
 async def _reviewed(world: World, run: Run) -> None:
@@ -153,6 +162,8 @@ async def _reviewed(world: World, run: Run) -> None:
         await review.carry_out(world, job)
     except AccessDenied as refusal:
         await _refused(world, run, refusal)
+    except NotFound:
+        return  # as above
 
 
 async def _refused(world: World, run: Run, refusal: AccessDenied) -> None:

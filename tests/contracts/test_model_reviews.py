@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import threading
 from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from hindsight_ray.domain.chat import Retried
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import NotFound
 from hindsight_ray.service import history, layers, review_retry, search, write
+from tests.asking import ask
 from tests.servers.scripted_model import Answer, ScriptedModel, scripted_model, told
 from tests.unit.test_reviewing import Team, experiences, memories, stumble
 from tests.worlds import Staged, world
@@ -436,3 +438,30 @@ async def test_a_failed_answer_is_quoted_only_to_who_may_read_all_that_the_model
     retried = await review_retry.retry(home.world, team.members["planner"], c.RetryReviews())
     assert "release 40" not in retried.model_dump_json()
     assert "release 40" in (await review_retry.retry(home.world, operator, asked)).model_dump_json()
+
+
+@pytest.mark.covers("erase.meanwhile")
+async def test_what_a_model_answers_once_the_user_is_erased_is_kept_nowhere(
+    home: Staged, model: ScriptedModel
+) -> None:
+    asked, erased = threading.Event(), threading.Event()
+
+    def late(_question: dict[str, Any]) -> str:
+        asked.set()
+        erased.wait(30)
+        return json.dumps(lesson())
+
+    model.script(by_kind(ReviewAnswer=late))
+    team = await Team.start(home, "planner")
+    stumble(team.story)
+    await team.send()
+    await home.jobs.finish()
+    review = asyncio.create_task(team.reviewed())
+    assert await asyncio.to_thread(asked.wait, 30)
+    await ask(home, await home.operator(), c.Erase, user="alice")
+    erased.set()
+    with pytest.raises(NotFound):
+        await review
+    files = [file.read_bytes() for file in home.path.rglob("*") if file.is_file()]
+    assert not any(LESSON.encode() in held for held in files)
+    assert await memories(home) == []

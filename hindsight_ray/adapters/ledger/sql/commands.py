@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from sqlalchemy import bindparam, select
 from sqlalchemy.engine import Connection, RowMapping
 
+from hindsight_ray.adapters.ledger.sql import erasing
 from hindsight_ray.adapters.ledger.sql.connection import Work
 from hindsight_ray.adapters.ledger.sql.ready import Ready
-from hindsight_ray.adapters.ledger.sql.schema import commands, micros, moment, recalls
+from hindsight_ray.adapters.ledger.sql.schema import commands, micros, moment, recalls, runs
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.rows import RecallEntry
@@ -83,8 +84,34 @@ class SqlRecalls:
 
 
 def _append_recalls(connection: Connection, entries: Sequence[RecallEntry]) -> None:
-    if entries:
-        connection.execute(recalls.insert(), [_row(entry) for entry in entries])
+    """Note these searches, but for what was erased while they waited: a user, or their run."""
+    users = {(one.tenant, user) for one in entries for user in _users(one)}
+    erased = erasing.erased_since(connection, users)
+    named = {(one.tenant, one.run_id) for one in entries if one.run_id is not None}
+    there = {
+        (tenant, name)
+        for tenant in {tenant for tenant, _ in named}
+        for name in connection.execute(
+            select(runs.c.run_id).where(
+                runs.c.tenant == tenant,
+                runs.c.run_id.in_([name for its, name in named if its == tenant]),
+            )
+        ).scalars()
+    }
+    kept = [
+        one
+        for one in entries
+        if (one.run_id is None or (one.tenant, one.run_id) in there)
+        and all(micros(one.at) > erased.get((one.tenant, user), -1) for user in _users(one))
+    ]
+    if kept:
+        connection.execute(recalls.insert(), [_row(entry) for entry in kept])
+
+
+def _users(entry: RecallEntry) -> set[str]:
+    """Whose search it is."""
+    kind, _, name = entry.principal.partition(":")
+    return {user for user in (entry.user, name if kind == "user" else None) if user is not None}
 
 
 def _row(entry: RecallEntry) -> dict[str, str | int | None]:

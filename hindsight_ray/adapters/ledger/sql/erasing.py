@@ -29,6 +29,7 @@ from hindsight_ray.adapters.ledger.sql.schema import (
     memory_sources,
     memory_statistics,
     metadata,
+    micros,
     offered,
     outcomes,
     postings,
@@ -46,6 +47,7 @@ from hindsight_ray.domain.memory import Memory
 from hindsight_ray.ports import Wiped
 
 _MARK = "erased "  # before the id of an erasure, among the facts
+_LAST = "last erased "  # before a tenant and a user: when they were erased, in microseconds
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # What identifies and does not tell: ids, digests, scopes, times, numbers.
 _NO_TEXT = re.compile(
@@ -145,6 +147,11 @@ def wipe(connection: Connection, erasure: Erasure, keep_to: Mapping[str, tuple[i
     ).rowcount
     note = {"name": f"{_MARK}{erasure.erasure_id}", "value": erasure.model_dump_json()}
     connection.execute(dialect.upsert(facts).on_conflict_do_nothing(), note)
+    last = {"name": f"{_LAST}{tenant} {user}", "value": str(micros(erasure.at))}
+    put = dialect.upsert(facts)
+    connection.execute(
+        put.on_conflict_do_update(index_elements=["name"], set_={"value": put.excluded.value}), last
+    )
     kept = {text for text in texts if len(text.encode("utf-8")) >= _BYTES_MIN}
     return Wiped(rows={k: n for k, n in counts.items() if n}, texts=frozenset(kept))
 
@@ -157,6 +164,20 @@ def carried_out(connection: Connection, ids: Collection[str]) -> frozenset[str]:
         rows = connection.execute(select(facts.c.name).where(facts.c.name.in_(batch)))
         found |= {name.removeprefix(_MARK) for name in rows.scalars()}
     return frozenset(found)
+
+
+def erased_since(
+    connection: Connection, users: Collection[tuple[str, str]]
+) -> dict[tuple[str, str], int]:
+    """Which of these users, each after its tenant, were ever erased, and when last."""
+    names = {f"{_LAST}{tenant} {user}": (tenant, user) for tenant, user in users}
+    found: dict[tuple[str, str], int] = {}
+    for batch in _batches(names):
+        rows = connection.execute(
+            select(facts.c.name, facts.c.value).where(facts.c.name.in_(batch))
+        )
+        found |= {names[name]: int(value) for name, value in rows}
+    return found
 
 
 def holders(connection: Connection, text: str) -> list[str]:
