@@ -12,6 +12,7 @@ EvidenceClass = Literal["replayed", "statistical", "structural", "opinion"]
 TargetKind = Literal["event", "agent", "memory"]
 Effect = Literal["useful", "harmful", "idle", "unclear"]
 CREDITS_MAX = 1_000
+METHODS_MAX = 32  # of one run, by one author: each method's newest is kept
 IDLE_WITHIN = 0.02  # an interval this near to zero is that of something without effect
 
 
@@ -93,12 +94,18 @@ class Attribution(Value):
     evaluations: int = Field(default=0, ge=0)  # replays spent, those taken from the cache included
     beside: tuple[Credit, ...] = Field(default=(), max_length=CREDITS_MAX)
 
+    @property
+    def word(self) -> str:
+        """What people are to call the numbers: only a share is credit."""
+        return "credit" if self.scale == "share" else "score"
+
 
 class Credited(Value):
     """An attribution as it is kept: of which group of runs, by whom, when.
 
-    `group` is the run, or for comparisons the task that the runs share. `counts` is whether it
-    moves the utility of memories: the outcome is by an evaluator who took no part, and so is this.
+    `group` is the run, or for comparisons the task that the runs share; these name the runs that
+    were `compared`, and are shown to who may review all of them. `counts` is whether it moves the
+    utility of memories: the outcome is by an evaluator who took no part, and so is this.
     """
 
     group: str
@@ -107,3 +114,10 @@ class Credited(Value):
     counts: bool
     why_not: str = ""  # why it does not count
     attribution: Attribution
+    compared: tuple[RunId, ...] = ()
+
+    def tells_of(self, run_id: str) -> frozenset[str] | None:
+        """The runs that it tells of besides its own, which is this; None where nobody knows."""
+        if self.group == run_id:
+            return frozenset()
+        return frozenset(self.compared) - {run_id} if self.compared else None

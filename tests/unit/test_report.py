@@ -1,5 +1,6 @@
 """The figure of a run, and the page, image and document that are made of it."""
 
+import io
 import json
 import re
 import struct
@@ -8,6 +9,7 @@ from itertools import pairwise
 
 import pytest
 from prov.model import ProvDocument
+from rich.console import Console
 
 from hindsight_ray.adapters.reports.png import png
 from hindsight_ray.adapters.reports.w3c_prov import prov_json
@@ -20,6 +22,7 @@ from hindsight_ray.core.report.timeline import STEPS_MAX, timeline
 from hindsight_ray.domain.credit import Attribution, Credit
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.run import Trajectory
+from hindsight_ray.entry.cli import show_credit
 from tests.trajectories import Story, event_id, run_value
 
 _NASTY = "</svg><script>alert('$x$')</script> & “撤回”"
@@ -115,6 +118,24 @@ def test_whatever_was_recorded_stands_in_the_page_as_text_only() -> None:
     assert not re.search(r"(?:src|href)=", text)
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
     assert "&lt;/svg&gt;&lt;script&gt;" in text
+
+
+@pytest.mark.covers("report.page")
+def test_scores_are_called_so_and_never_summed() -> None:
+    """Only shares sum to something: two scores of one agent are no score of the agent."""
+    run, given = _told()
+    scores = given.model_copy(update={"scale": "score", "method": "spectrum ochiai"})
+    text = page(run, scores)
+    assert "<h2>Score</h2>" in text
+    assert "<th>score</th>" in text
+    assert "score +0.500" in text
+    for said in ("summed", "<th>credit</th>", "<h2>Credit</h2>", "credit +", "without credit"):
+        assert said not in text
+    assert "summed for each agent" in page(run, given)
+    shown = io.StringIO()
+    Console(file=shown, width=200).print(show_credit.attribution(scores, run))
+    assert "score by spectrum" in shown.getvalue()
+    assert "credit" not in shown.getvalue()
 
 
 def test_the_figure_is_well_formed_xml() -> None:

@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from hindsight_ray.core.attribution.compared import ALIKE, Comparison, compared
 from hindsight_ray.core.attribution.spectrum import (
     Element,
     Formula,
@@ -16,6 +17,7 @@ from hindsight_ray.core.attribution.spectrum import (
     too_few,
 )
 from hindsight_ray.domain.event import MemoryRef
+from hindsight_ray.domain.run import Trajectory
 from tests.trajectories import Story, event_id
 
 
@@ -134,3 +136,34 @@ def test_a_run_counts_each_decision_and_each_memory_used_once() -> None:
         Element("decision", "executor", normal_decision("wait")),
         Element("memory", "", ref.id),
     }
+
+
+def told(value: float, *decisions: str) -> Trajectory:
+    story = Story("observed")
+    for number, decision in enumerate(decisions):
+        story.decide(f"d{number}", decision, causes=[f"d{number - 1}"] if number else [])
+    return story.trajectory(value)
+
+
+@pytest.mark.covers("credit.abstains")
+@pytest.mark.parametrize("formula", ["ochiai", "tarantula", "dstar"])
+def test_a_decision_that_is_the_same_whatever_came_of_it_is_not_blamed(formula: Formula) -> None:
+    runs = tuple(told(value, "Toss the coin", "Look") for value in (1.0, -1.0) * 4)
+    for run in runs[:2]:
+        found = compared(Comparison(run, runs, {}), formula)
+        assert found.credits == ()
+        assert found.abstained is not None
+        assert found.abstained.reason == ALIKE
+
+
+@pytest.mark.covers("credit.abstains")
+def test_of_a_run_only_what_failing_runs_have_oftener_is_blamed() -> None:
+    """Neither what every run has, nor what the succeeding ones have oftener."""
+    good, bad = ("Begin", "Ask first", "Wait"), ("Begin", "Guess", "Wait")
+    runs = (*(told(1.0, *good) for _ in range(4)), *(told(-1.0, *bad) for _ in range(4)))
+    found = compared(Comparison(runs[-1], runs, {}))
+    assert [one.target.label for one in found.credits] == ["planner: Guess"]
+    assert compared(Comparison(runs[0], runs, {})).abstained is not None
+    once = told(-1.0, "Begin", "Ask first", "Guess", "Wait")
+    found = compared(Comparison(once, (*runs, once), {}))
+    assert [one.target.label for one in found.credits] == ["planner: Guess"]

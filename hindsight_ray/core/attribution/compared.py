@@ -31,6 +31,10 @@ from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.run import Trajectory
 
 DIFFERENCE = "difference over runs"
+ALIKE = (
+    "no decision of this run's slice is in more of the runs that failed than of those that"
+    " succeeded, so nothing tells them apart"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +64,17 @@ def compared(comparison: Comparison, formula: Formula = "ochiai") -> Attribution
     if reason is not None:
         return _abstained(base, reason)
     slice_ = may_have_led(run)
-    elements = frozenset(decision_element(event) for event in slice_)
     draw = drawn(run.run.run_id)
     found = {one.element: one for one in suspicions(spectra, draw, formula=formula)}
     memories = _memories(comparison, found.values())
     base = base.model_copy(update={"beside": memories})
-    if not any(found[element].failures for element in elements if element in found):
-        return _abstained(base, "no decision of this run's slice occurs in a run that failed")
     credits_ = [
-        _credit(event_target(event), found[decision_element(event)], name)
-        for event in slice_
-        if decision_element(event) in found
+        _credit(event_target(event), found[element], name)
+        for event, element in ((event, decision_element(event)) for event in slice_)
+        if element in found and found[element].excess > 0
     ]
+    if not credits_:
+        return _abstained(base, ALIKE)
     credits_.sort(key=lambda credit: credit.value)
     return base.model_copy(update={"credits": tuple(credits_)})
 

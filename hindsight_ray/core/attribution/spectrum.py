@@ -7,7 +7,8 @@ Wong and others 2014). An element is an agent with a decision in its normal form
 Normalised by exposure: an element counts once in a run however often it recurs there, and only
 runs that were exposed to it count at all: those in which its agent took part, or in which the
 memory was offered. That an agent had the day off clears nobody. Fewer than three successes or
-failures say nothing, and then nothing is said.
+failures say nothing, and then nothing is said; nor is anything said of a decision that failing runs
+have no oftener than succeeding ones: whatever the formula gives it, nothing there tells them apart.
 """
 
 import random
@@ -55,6 +56,8 @@ class RunSpectrum:
 class Suspicion:
     """An element's score, 0 to 1, with its bootstrap interval. Tied ranks share their mean.
 
+    `excess` is how much larger a part of the exposed runs that failed has it than of those that
+    succeeded: only above zero is it suspect at all.
     `difference` is the mean outcome of runs with the element less that of those without, in units
     of the outcome, with its own interval; None where every run has it or none.
     """
@@ -66,6 +69,7 @@ class Suspicion:
     rank: float
     failures: int
     successes: int
+    excess: float
     difference: tuple[float, float, float] | None  # value, low, high
 
 
@@ -137,6 +141,10 @@ def suspicions(
         drawn = bad + good
         differences.append(_differences(table[drawn], values[drawn]))
     bounds = np.percentile(scores, [2.5, 97.5], axis=0)
+    rates = [
+        table[some].sum(axis=0) / np.maximum(open_to[some].sum(axis=0), 1.0)
+        for some in (failed, passed)
+    ]
     ranks = fractional_ranks(plain.tolist())
     between = _with_intervals(_differences(table, values), np.array(differences))
     found = [
@@ -148,6 +156,7 @@ def suspicions(
             rank=ranks[n],
             failures=int(table[failed, n].sum()),
             successes=int(table[passed, n].sum()),
+            excess=float(rates[0][n] - rates[1][n]),
             difference=between[n],
         )
         for n, element in enumerate(chosen)

@@ -36,7 +36,7 @@ def page(trajectory: Trajectory, attribution: Attribution) -> str:
     figure = timeline(trajectory, attribution)
     run = trajectory.run
     outcome = "no outcome" if attribution.outcome is None else f"outcome {attribution.outcome:+.2f}"
-    lead = f"{outcome}, credit by {attribution.method}"
+    lead = f"{outcome}, {attribution.word} by {attribution.method}"
     if attribution.policy:
         lead += f" against the baseline {attribution.policy!r}"
     if attribution.evaluations:
@@ -69,8 +69,10 @@ def _abstention(attribution: Attribution) -> str:
 
 def _tables(trajectory: Trajectory, attribution: Attribution) -> list[str]:
     numbers = {one: f"#{number}" for one, number in step_numbers(trajectory.events).items()}
-    found = [_table("Credit", attribution.credits, numbers)]
-    if not any(one.target.kind == "agent" for one in attribution.beside):
+    word = attribution.word
+    found = [_table(word.capitalize(), attribution.credits, numbers, word)]
+    agents = any(one.target.kind == "agent" for one in attribution.beside)
+    if attribution.scale == "share" and not agents:  # scores sum to nothing
         summed = by_agent(attribution.credits, trajectory.events)
         found.append(_table("The same, summed for each agent", summed, numbers))
     found.append(_table("Beside it", attribution.beside, numbers))
@@ -79,12 +81,14 @@ def _tables(trajectory: Trajectory, attribution: Attribution) -> list[str]:
     return found
 
 
-def _table(heading: str, credits_: Sequence[Credit], numbers: dict[str, str]) -> str:
+def _table(
+    heading: str, credits_: Sequence[Credit], numbers: dict[str, str], word: str = "credit"
+) -> str:
     if not credits_:
         return ""
     reach = max(max(abs(one.low), abs(one.high), abs(one.value)) for one in credits_)
     rows = "\n".join(_row(one, reach, numbers) for one in credits_)
-    names = ("", "what", "credit", "interval", "", "method", "evidence")
+    names = ("", "what", word, "interval", "", "method", "evidence")
     head = "".join(f"<th>{name}</th>" for name in names)
     return f"<h2>{_t(heading)}</h2>\n<table><tr>{head}</tr>\n{rows}\n</table>"
 

@@ -48,6 +48,23 @@ class _Plan:
         return _TOP + _LANE * len(self.lanes)
 
 
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What the steps are coloured by, what that is called, and the greatest size that any has."""
+
+    credits: Mapping[str, Credit]
+    most: float
+    word: str
+    suspects: frozenset[str]
+
+    @classmethod
+    def of(cls, attribution: Attribution) -> "_Given":
+        given = credits_of(attribution)
+        most = max((abs(one.value) for one in given.values()), default=0.0)
+        suspects = frozenset(target.id for target in attribution.suspects)
+        return cls(given, most, attribution.word, suspects)
+
+
 def step_numbers(events: Sequence[Event]) -> dict[str, int]:
     """The number that people know each step by: its place in the run, from 1."""
     return {str(event.event_id): number for number, event in enumerate(events, start=1)}
@@ -61,20 +78,19 @@ def credits_of(attribution: Attribution) -> dict[str, Credit]:
 def timeline(trajectory: Trajectory, attribution: Attribution) -> Figure:
     """The run as a figure. At most `STEPS_MAX` steps are drawn, and the note says so."""
     plan = _plan(trajectory.events)
-    given = credits_of(attribution)
-    most = max((abs(one.value) for one in given.values()), default=0.0)
+    given = _Given.of(attribution)
     shapes: list[Shape] = [*_lanes(plan), *_ticks(plan), *_arrows(plan)]
-    suspects = {target.id for target in attribution.suspects}
     for event in plan.events:
-        shapes += _marks(plan, event, given.get(str(event.event_id)), most, suspects)
-    shapes += _legend(plan, most, attribution.scale)
+        shapes += _marks(plan, event, given)
+    shapes += _legend(plan, given.most, given.word)
     every = len(trajectory.events)
     note = "" if len(plan.events) == every else f"{len(plan.events)} of {every} steps are drawn"
+    by = f"{attribution.word} ({attribution.method})"
     return Figure(
         across=plan.right + _RIGHT,
         down=plan.foot + _BOTTOM,
         shapes=tuple(shapes),
-        label=f"Steps of the run over time, decisions coloured by credit ({attribution.method})",
+        label=f"Steps of the run over time, decisions coloured by {by}",
         note=note,
     )
 
@@ -184,31 +200,29 @@ def _towards(x: float, y: float, to_x: float, to_y: float, by: float) -> tuple[f
     return x + (to_x - x) / size * by, y + (to_y - y) / size * by
 
 
-def _marks(
-    plan: _Plan, event: Event, given: Credit | None, most: float, suspects: set[str]
-) -> list[Shape]:
+def _marks(plan: _Plan, event: Event, given: _Given) -> list[Shape]:
     x, y = plan.at[str(event.event_id)]
     number = plan.numbers[str(event.event_id)]
     told = f"#{number} {event.agent}, {event.kind}: {shortened(event.summary, 160)}"
     ring: list[Shape] = []
-    if event.event_id in suspects:
+    if event.event_id in given.suspects:
         ring = [Disc(x, y, _RADIUS + 2, "none", FLAG, 2.2, dashed=True)]
     if event.kind != "decision":
         fill = FLAG if failed(event) else _OTHER
         return [*ring, Box(x - _HALF, y - _HALF, 2 * _HALF, 2 * _HALF, fill, _DIM, told)]
     fill = NO_CREDIT
-    if given is not None:
-        fill = credit_colour(given.value, most)
-        told += f"; credit {given.value:+.3f} ({given.low:+.3f} to {given.high:+.3f}), "
-        told += f"{given.method}, {given.evidence}"
+    one = given.credits.get(str(event.event_id))
+    if one is not None:
+        fill = credit_colour(one.value, given.most)
+        told += f"; {given.word} {one.value:+.3f} ({one.low:+.3f} to {one.high:+.3f}), "
+        told += f"{one.method}, {one.evidence}"
     disc = Disc(x, y, _RADIUS, fill, INK, title=told, text=str(number), text_fill=text_colour(fill))
     return [*ring, disc]
 
 
-def _legend(plan: _Plan, most: float, scale: str) -> list[Shape]:
+def _legend(plan: _Plan, most: float, word: str) -> list[Shape]:
     y = plan.foot + 34
-    name = "credit" if scale == "share" else "score"
-    found: list[Shape] = [Words(12, y + 4, name, 12, bold=True)]
+    found: list[Shape] = [Words(12, y + 4, word, 12, bold=True)]
     x = _LEFT
     if most > 0:
         for part in range(21):
@@ -218,7 +232,7 @@ def _legend(plan: _Plan, most: float, scale: str) -> list[Shape]:
         found.append(Words(x + 84, y + 22, "0", 11, "middle", _DIM))
         found.append(Words(x + 168, y + 22, f"{most:+.3g}", 11, "end", _DIM))
     x += 200
-    found += [Disc(x, y, 9, NO_CREDIT, INK), Words(x + 15, y + 4, "decision without credit", 11)]
+    found += [Disc(x, y, 9, NO_CREDIT, INK), Words(x + 15, y + 4, f"decision without {word}", 11)]
     x += 160
     found += [Disc(x, y, 9, "none", FLAG, 2.2, dashed=True)]
     found += [Words(x + 15, y + 4, "suspect", 11)]

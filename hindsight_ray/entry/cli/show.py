@@ -196,10 +196,12 @@ _KIND_STYLE = {
 }  # fmt: skip
 
 
-def timeline(value: Trajectory, given: Mapping[str, Credit] | None = None) -> Table:
-    """Every step with what it rests on, and its credit where `given`, by event."""
+def timeline(
+    value: Trajectory, given: Mapping[str, Credit] | None = None, word: str = "credit"
+) -> Table:
+    """Every step with what it rests on, and its credit or score where `given`, by event."""
     numbers = {event.event_id: number for number, event in enumerate(value.events, start=1)}
-    more = () if given is None else ("credit#",)
+    more = () if given is None else (f"{word}#",)
     made = table("##", "+s#", "agent", "kind", *more, "what", "because of")
     start = value.events[0].timestamp if value.events else value.run.started_at
     for event in value.events:

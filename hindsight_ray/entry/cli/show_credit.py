@@ -19,14 +19,14 @@ def attribution(
     """Who is credited with what; the run with it; and what else was found about the run."""
     numbers = {str(event.event_id): n for n, event in enumerate(trajectory.events, start=1)}
     outcome = f"outcome {show.score(value.outcome)}" if value.outcome is not None else "no outcome"
-    head = f"{outcome}, credit by {value.method}"
+    head = f"{outcome}, {value.word} by {value.method}"
     if value.policy and value.evaluations:
         head += f", baseline {value.policy}, {counted(value.evaluations, 'replay')}"
     parts: list[RenderableType] = [Text(head, style="bold")]
     if value.abstained is not None:
         parts.append(Text(f"abstained: {value.abstained.reason}", style="yellow"))
     if value.credits:
-        parts.append(_table(value.credits, numbers))
+        parts.append(_table(value.credits, numbers, value.word))
     if value.beside:
         parts += [Text(""), Text("beside it", style="bold"), _table(value.beside, numbers)]
     parts += [Text(f"suspect: {_named(one)}", style="red") for one in value.suspects]
@@ -34,14 +34,16 @@ def attribution(
     if told := supported(value):
         parts.append(Text(f"coverage: {told}", style="dim"))
     if trajectory.events:
-        parts += [Text(""), show.timeline(trajectory, credits_of(value))]
+        parts += [Text(""), show.timeline(trajectory, credits_of(value), value.word)]
     parts += [_kept(one) for one in kept if one.attribution.method != value.method]
     return Group(*parts)
 
 
-def _table(credits_: Sequence[Credit], numbers: dict[str, int]) -> RenderableType:
+def _table(
+    credits_: Sequence[Credit], numbers: dict[str, int], word: str = "credit"
+) -> RenderableType:
     made = show.table(
-        "##", "credit#", "interval", "method", "evidence", "effect", "to", "what", "id"
+        "##", f"{word}#", "interval", "method", "evidence", "effect", "to", "what", "id"
     )
     for one in credits_:
         number = numbers.get(one.target.id)
