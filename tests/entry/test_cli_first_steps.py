@@ -48,6 +48,35 @@ def test_what_an_empty_export_says_approves_an_experience_does_approve_it(
     assert kept in file.read_text(encoding="utf-8")
 
 
+@pytest.mark.covers("cli.story")
+def test_a_statement_is_the_word_of_the_user_who_is_named_else_of_the_agent(
+    cli: Cli, cli_json: Document
+) -> None:
+    def weight(*who: str) -> tuple[str, float]:
+        kept = cli_json("write", f"The depot opens at nine for {who[-1][-8:]}", *who)["ids"][0]
+        source = cli_json("get", kept, *who)["source"]
+        return source["kind"], source["weight"]
+
+    planner = (*ACME, "--agent", "planner")
+    assert weight(*planner) == ("agent", 0.6)
+    assert weight(*planner, "--user", "alice") == ("user", 1.0)
+    for who, kind in ((planner, "agent"), ((*planner, "--user", "alice"), "user")):
+        token = cli("ticket", *who).out.strip()
+        assert weight("--ticket", token)[0] == kind
+    refused = cli("write", "The depot opens at ten", *planner, "--source", "user")
+    assert refused.code == 2
+
+
+@pytest.mark.covers("cli.places")
+def test_a_ticket_is_of_a_memory_that_is_there(cli: Cli, tmp_path: pathlib.Path) -> None:
+    token = cli("ticket", *ALICE).out.strip()
+    other = tmp_path / "other"
+    said = cli("write", "x", "--ticket", token, "--home", str(other))
+    assert said.code == 1
+    assert "no memory is in" in said.err
+    assert not other.exists()
+
+
 @pytest.mark.covers("cli.outcome")
 def test_a_run_without_an_outcome_is_given_one_by_the_verb_that_its_abstention_names(
     cli: Cli, cli_json: Document, imported: str

@@ -132,13 +132,13 @@ def test_a_log_is_imported_once_reviewed_found_and_credited(
 
 @pytest.mark.parametrize("text", ["", "{", "[1, 2", "null", "[[[[[[", "nonsense"])
 def test_a_file_that_is_no_log_is_refused_and_nothing_is_recorded(
-    cli: Cli, cli_json: Document, tmp_path: pathlib.Path, text: str
+    cli: Cli, home: pathlib.Path, tmp_path: pathlib.Path, text: str
 ) -> None:
     path = tmp_path / "odd.json"
     path.write_text(text, encoding="utf-8")
     said = cli("import", str(path), "--format", "openai-messages", "--tenant", "acme")
     assert (said.code, said.out) == (2, "")
-    assert cli_json("run", "list", "--tenant", "acme")["runs"] == []
+    assert not home.exists()
 
 
 def test_a_file_that_is_not_utf8_is_refused(cli: Cli, tmp_path: pathlib.Path) -> None:

@@ -1,10 +1,12 @@
 """From a command line to the door: open the memory, act as whoever asks, send one command."""
 
+import base64
+import json
 import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from hindsight_ray import compose
 from hindsight_ray.client.hindsight import Hindsight
@@ -15,6 +17,7 @@ from hindsight_ray.entry.cli.options import Asked
 from hindsight_ray.entry.cli.places import check_home, check_tenant
 from hindsight_ray.errors import InvalidInput, InvalidSettings, Unavailable
 
+TOKEN_PARTS = 3  # of a ticket's text, between dots
 TICKET_LIFETIME_S = 600  # one command's ticket; nobody else ever sees it
 
 
@@ -144,6 +147,16 @@ def _as_said(kind: type[Value], error: InvalidInput) -> InvalidInput:
     place = f"`{field}[{rest}`" if rest else f"`{field}`"
     message = error.message.replace(place, f"`{said}`", 1)
     return type(error)(message, **error.details)
+
+
+def claims_of(token: str) -> Mapping[str, Any]:
+    """What a ticket's text says, as far as it can be read; whether it is so, the door finds out."""
+    parts = token.split(".")
+    try:
+        claims: Any = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+    except (IndexError, ValueError, RecursionError):
+        return {}
+    return cast(dict[str, Any], claims) if isinstance(claims, dict) else {}
 
 
 def text_or_input(text: str) -> str:

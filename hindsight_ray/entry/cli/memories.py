@@ -9,7 +9,7 @@ from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.answer import Found
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.entry.cli import show
-from hindsight_ray.entry.cli.asking import ask, built, text_or_input
+from hindsight_ray.entry.cli.asking import ask, built, claims_of, text_or_input
 from hindsight_ray.entry.cli.options import MEMORIES, Asked, command
 from hindsight_ray.entry.once import fresh_unless
 from hindsight_ray.errors import InvalidInput
@@ -64,7 +64,10 @@ async def write(
     label: Annotated[list[str] | None, typer.Option(help="May be repeated.")] = None,
     step: Annotated[list[str] | None, typer.Option(help="Of a procedure, in order.")] = None,
     project: Annotated[str | None, typer.Option()] = None,
-    source: Annotated[str, typer.Option(help="Who said it: user, agent or tool.")] = "user",
+    source: Annotated[
+        str | None,
+        typer.Option(help="Who said it: user, agent or tool; by default the user, if any."),
+    ] = None,
     expires: Times = None,
     command_id: CommandId = None,
 ) -> None:
@@ -72,11 +75,18 @@ async def write(
     fields = {
         "content": text_or_input(content), "scope": scope, "type": type_, "topic": topic,
         "confidence": confidence, "importance": importance, "tags": tag or None,
-        "labels": label or None, "steps": step or None, "project": project, "source": source,
+        "labels": label or None, "steps": step or None, "project": project,
+        "source": source or _speaker(asked),
         "expires_at": moment("expires", expires), "command_id": fresh_unless(command_id),
     }  # fmt: skip
     receipt: Receipt = await ask(asked, c.Write, fields)
     show.answer(asked.json, receipt, show.receipt(receipt))
+
+
+def _speaker(asked: Asked) -> str:
+    """Whose word it is where nobody says: the user's, who types it, else the agent's own."""
+    user = asked.user if asked.ticket is None else claims_of(asked.ticket).get("user")
+    return "agent" if user is None else "user"
 
 
 async def search(

@@ -29,7 +29,7 @@ def check_home(asked: Asked) -> None:
     folder = asked.folder
     if is_home(folder) or (folder.exists() and not folder.is_dir()):
         return
-    if asked.begins:
+    if asked.begins and asked.ticket is None:  # a ticket is of a memory that is there
         note(asked.json, f"a new memory begins in {folder}")
         return
     near = _homes_near(folder)

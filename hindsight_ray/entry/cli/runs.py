@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from hindsight_ray.core.logs.formats import PARSERS
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.chat import Retried, Spent
 from hindsight_ray.domain.review import ReviewReport
@@ -101,6 +102,8 @@ async def imported(
     fields = {
         "format": format_, "text": _text_of(file), "scope": scope, "trusted": not untrusted,
     }  # fmt: skip
+    log = built(c.ImportRuns, fields)
+    PARSERS[log.format](log.text)  # refused now, so that a file that is no log begins nothing
     report: c.ImportReport = await ask(asked, c.ImportRuns, fields)
     show.answer(asked.json, report, show.imported(report))
     return 0 if report.runs or report.repeated else 1

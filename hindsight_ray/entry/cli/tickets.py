@@ -1,7 +1,5 @@
 """Tickets, and what a tenant keeps of texts: ticket, privacy, erase."""
 
-import base64
-import json
 from dataclasses import replace
 from typing import Annotated
 
@@ -13,12 +11,11 @@ from hindsight_ray.domain.erasure import Erased
 from hindsight_ray.domain.privacy import Privacy
 from hindsight_ray.domain.receipt import TicketRevoked
 from hindsight_ray.entry.cli import show
-from hindsight_ray.entry.cli.asking import ask, ask_as_operator, built
+from hindsight_ray.entry.cli.asking import TOKEN_PARTS, ask, ask_as_operator, built, claims_of
 from hindsight_ray.entry.cli.options import ACCESS, Asked, command
 from hindsight_ray.errors import InvalidInput, InvalidSettings
 
 _HOURS_DEFAULT = 12.0
-_TOKEN_PARTS = 3
 
 
 def add_to(app: typer.Typer) -> None:
@@ -75,14 +72,12 @@ async def ticket(
 
 def ticket_id_of(said: str) -> str:
     """The id in a ticket's text, or what was said where it is an id already."""
-    parts = said.split(".")
-    if len(parts) != _TOKEN_PARTS:
+    if said.count(".") + 1 != TOKEN_PARTS:
         return said
-    try:
-        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
-        return str(claims["jti"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise InvalidInput("`--revoke` is neither a ticket nor the id of one") from None
+    name = claims_of(said).get("jti")
+    if name is None:
+        raise InvalidInput("`--revoke` is neither a ticket nor the id of one")
+    return str(name)
 
 
 async def erase(
