@@ -12,7 +12,8 @@ from tests.stores import WrappedStore
 T = TypeVar("T")
 _READS = frozenset({
     "get", "get_all", "newest", "events", "event_count", "gaps", "open_runs", "offered",
-    "annotations", "of_run", "working", "window", "standing", "standings", "current", "tenants",
+    "annotations", "of_run", "methods", "working", "window", "standing", "standings", "current",
+    "tenants",
     "of", "version", "all", "change_number", "scope_change", "changed_since", "at", "history",
     "on_topic", "recent", "keyword_matches", "derived_from", "count", "few", "nearest_of",
     "nearest_known", "pinned", "opened", "waiting", "again", "place", "told_to",

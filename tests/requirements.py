@@ -367,6 +367,9 @@ REQUIREMENTS: dict[str, Requirement] = {
         "an environment that does not reproduce the record credits nobody", _CREDIT
     ),
     "credit.resumed": _R("a killed game goes on where it was and ends the same", _CREDIT),
+    "credit.bounded": _R(
+        "of one run so many methods' credit is kept of each author, and answered by the page", "G9"
+    ),
     "credit.submitted": _R("credit is checked against the record and kept for reviewers", _CREDIT),
     "credit.spectrum": _R("comparable runs rank decisions and weigh memories", _CREDIT),
     "credit.workers": _R("credit is the same for any number of workers, whoever dies", _CREDIT),

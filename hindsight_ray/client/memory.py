@@ -29,6 +29,7 @@ from hindsight_ray.errors import InvalidInput
 if TYPE_CHECKING:
     from hindsight_ray.core.attribution.environment import Environment
 
+_CREDITS = 20  # so many are asked for at a time: each may name a thousand steps
 RunLike = RunRecorder | Run | str
 Opened = Callable[[RunRecorder], None]  # tells the client of a recorder, to be shipped at its end
 
@@ -165,8 +166,15 @@ class Memory(UpkeepCalls):
         return await replay(self._calls, _run_id(run), method, environment, **options)
 
     async def credits(self, run: RunLike) -> tuple[Credited, ...]:
-        """What was found about a run by replays and comparisons, by whom and when."""
-        return await self._ask(c.ReadCredits, run_id=_run_id(run))
+        """What was found about a run by replays and comparisons, by whom and when, newest last."""
+        found: tuple[Credited, ...] = ()
+        while True:
+            page: tuple[Credited, ...] = await self._ask(
+                c.ReadCredits, run_id=_run_id(run), skip=len(found), limit=_CREDITS
+            )
+            found = (*page, *found)
+            if len(page) < _CREDITS:
+                return found
 
     # Memories
 

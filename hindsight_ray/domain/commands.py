@@ -332,9 +332,11 @@ class CreditsKept(Value):
 
 
 class ReadCredits(Command):
-    """What was found about a run, by whom and when."""
+    """What was found about a run, by whom and when: the newest, without the `skip` newest."""
 
     run_id: RunId
+    skip: Whole = Field(default=0, ge=0)
+    limit: Whole = Field(default=20, ge=1, le=RESULTS_MAX)
 
 
 class Explain(Command):

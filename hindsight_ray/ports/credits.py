@@ -31,6 +31,10 @@ class CreditLog(Protocol):
         """What was found about a run, by time, the latest last."""
         ...
 
+    async def methods(self, tenant: str, group: str, *, owner: str) -> frozenset[str]:
+        """The methods by which this owner's are kept of a group."""
+        ...
+
     async def of_memory(self, tenant: str, memory_id: str) -> Sequence[Credited]:
         """What was found that names this memory, by time, the latest last."""
         ...

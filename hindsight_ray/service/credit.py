@@ -20,10 +20,11 @@ from hindsight_ray.domain.commands import (
     SeenMemory,
     SubmitCredits,
 )
-from hindsight_ray.domain.credit import Attribution, Credit, Credited, Target
+from hindsight_ray.domain.credit import METHODS_MAX, Attribution, Credit, Credited, Target
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.run import Trajectory
-from hindsight_ray.errors import InvalidInput
+from hindsight_ray.errors import InvalidInput, OverQuota
+from hindsight_ray.ports import Unit
 from hindsight_ray.service import feedback, offered
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.noted import note_done
@@ -53,7 +54,10 @@ async def read_for_replay(world: World, caller: Caller, command: ReadForReplay) 
 
 
 async def submit(world: World, caller: Caller, command: SubmitCredits) -> CreditsKept:
-    """Keep an attribution in place of the caller's earlier one by the same method."""
+    """Keep an attribution in place of the caller's earlier one by the same method.
+
+    Raises `OverQuota` for one by a further method where the caller has many there already.
+    """
     async with world.ledger.writing() as unit:
         admitted = await admit(world, unit, caller)
         trajectory = await reviewable(unit, admitted, command.run_id)
@@ -61,6 +65,7 @@ async def submit(world: World, caller: Caller, command: SubmitCredits) -> Credit
         readable = await readable_texts(unit, admitted, trajectory.events)
         texts = readable.texts
         _check(trajectory, command.attribution, {str(ref.id) for ref in texts})
+        await _refuse_many(unit, caller, command)
         why_not = _why_not(admitted, trajectory, command.attribution)
         credited = Credited(
             group=command.run_id,
@@ -82,11 +87,13 @@ async def submit(world: World, caller: Caller, command: SubmitCredits) -> Credit
 
 
 async def listed(world: World, caller: Caller, command: ReadCredits) -> tuple[Credited, ...]:
-    """What was found about a run, without the memories that this reader may not read."""
+    """A page of what was found about a run, without memories that this reader may not read."""
     async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller)
         run = (await reviewable(unit, admitted, command.run_id)).run
         kept = await unit.credits.of_run(caller.tenant, command.run_id)
+        end = max(0, len(kept) - command.skip)  # of what this reader is told
+        kept = kept[max(0, end - command.limit) : end]
         named = sorted({name for one in kept for name in _memories_in(one.attribution)})
         current = await unit.memories.current(caller.tenant, named)
         readable = [one for one in current.values() if shows(admitted, one)]
@@ -96,6 +103,17 @@ async def listed(world: World, caller: Caller, command: ReadCredits) -> tuple[Cr
     return tuple(
         one.model_copy(update={"attribution": relabelled(one.attribution, texts)}) for one in kept
     )
+
+
+async def _refuse_many(unit: Unit, caller: Caller, command: SubmitCredits) -> None:
+    method, run_id = command.attribution.method, command.run_id
+    known = await unit.credits.methods(caller.tenant, run_id, owner=caller.receipt_owner)
+    if method not in known and len(known) >= METHODS_MAX:
+        raise OverQuota(
+            f"of run {run_id!r} there is credit by {len(known)} methods from you, and at most"
+            f" {METHODS_MAX} are kept; submit under one of their names, in its place",
+            object=run_id,
+        )
 
 
 def relabelled(attribution: Attribution, texts: Mapping[str, str]) -> Attribution:

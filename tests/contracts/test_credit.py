@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from hindsight_ray.client import Memory
+from hindsight_ray.client import memory as memory_module
 from hindsight_ray.core.attribution.environment import check_environment
 from hindsight_ray.domain import commands as c
+from hindsight_ray.domain.base import build
 from hindsight_ray.domain.credit import Attribution, Credit
 from hindsight_ray.errors import AccessDenied, InvalidInput, NotFound
 from tests.clients import Client, client
@@ -65,6 +67,20 @@ async def test_a_run_is_replayed_from_its_record_and_the_credit_is_kept(kitchen:
     ]
     memories = [one for one in found.beside if one.target.kind == "memory"]
     assert [(one.target.id, one.effect) for one in memories] == [(memory_id, "harmful")]
+
+
+@pytest.mark.covers("credit.bounded")
+async def test_credits_come_by_the_page_and_the_client_gives_them_all(
+    kitchen: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory_module, "_CREDITS", 2)
+    cook, operator = await people(kitchen)
+    run_id, _ = await failed_run(cook, operator)
+    for method in "abcd":
+        given = {"run_id": run_id, "outcome": -1.0, "method": method}
+        await cook.ask(build(c.SubmitCredits, {"run_id": run_id, "attribution": given}))
+    kept = await cook.credits(run_id)
+    assert [one.attribution.method for one in kept] == ["a", "b", "c", "d"]
 
 
 @pytest.mark.covers("credit.utility")

@@ -59,7 +59,6 @@ async def attributed(
 ) -> None:
     """Share a run's outcome among the decisions that led to it, or say why not."""
     run = built(c.ReadForReplay, {"run_id": run_id})
-    known = built(c.ReadCredits, {"run_id": run_id})
     question = None
     if method in _HERE:
         fields = {"run_id": run_id, "method": method, "formula": formula, "strategy": strategy}
@@ -67,7 +66,7 @@ async def attributed(
     async with asking(asked) as memory:
         # What this reader may not read is left out of all three answers, so of every file too.
         record: c.ReplayRecord = await memory.ask(run)
-        kept: tuple[Credited, ...] = await memory.ask(known)
+        kept = await memory.credits(run_id)
         found: Attribution = (
             _kept_by(method, kept) if question is None else await memory.ask(question)
         )

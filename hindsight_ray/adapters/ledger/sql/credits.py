@@ -25,6 +25,9 @@ class SqlCredits:
     async def of_run(self, tenant: str, run_id: str) -> Sequence[Credited]:
         return await self._work.do(_of_run, tenant, run_id)
 
+    async def methods(self, tenant: str, group: str, *, owner: str) -> frozenset[str]:
+        return await self._work.do(_methods, tenant, group, owner)
+
     async def of_memory(self, tenant: str, memory_id: str) -> Sequence[Credited]:
         return await self._work.do(_of_memory, tenant, memory_id)
 
@@ -71,6 +74,16 @@ def _of_run(connection: Connection, tenant: str, run_id: str) -> list[Credited]:
         .order_by(credit_records.c.at, credit_records.c.method, credit_records.c.by)
     ).scalars()
     return [Credited.model_validate_json(record) for record in found]
+
+
+def _methods(connection: Connection, tenant: str, group: str, owner: str) -> frozenset[str]:
+    key = {"tenant": tenant, "group": group, "by": owner}
+    found = connection.execute(
+        select(credit_records.c.method).where(
+            *(credit_records.c[name] == value for name, value in key.items())
+        )
+    ).scalars()
+    return frozenset(found)
 
 
 def _of_memory(connection: Connection, tenant: str, memory_id: str) -> list[Credited]:
