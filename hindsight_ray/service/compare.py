@@ -2,7 +2,7 @@
 
 Comparable are the runs of one tenant with equal task type and goal digest. Only those count whose
 whole audience the caller may read and which it may review, so what it may not see cannot be
-inferred from a score.
+inferred from a score. What is kept names the runs, and is shown to who may review all of them.
 """
 
 from collections.abc import Sequence
@@ -66,6 +66,7 @@ async def _keep(
             counts=why_not is None,
             why_not=why_not or "",
             attribution=relabelled(found, dict.fromkeys(_named(found), "")),
+            compared=tuple(one.run.run_id for one in runs),
         )
         await unit.credits.put(run.tenant, credited, owner=caller.receipt_owner)
         await feedback.rate(unit, run.tenant, found)

@@ -32,7 +32,7 @@ from hindsight_ray.service.outcome import took_part
 from hindsight_ray.service.remarks import refuse_beside_run
 from hindsight_ray.service.seen import shows
 from hindsight_ray.service.texts import readable_texts, shown
-from hindsight_ray.service.trajectory import reviewable
+from hindsight_ray.service.trajectory import reviewable, told_of
 from hindsight_ray.service.world import World
 
 _SUBMITTED = ("replayed", "structural", "opinion")
@@ -94,10 +94,11 @@ async def listed(world: World, caller: Caller, command: ReadCredits) -> tuple[Cr
         kept = await unit.credits.of_run(caller.tenant, command.run_id)
         end = max(0, len(kept) - command.skip)  # of what this reader is told
         kept = kept[max(0, end - command.limit) : end]
+        kept, others = await told_of(unit, admitted, run, kept)
         named = sorted({name for one in kept for name in _memories_in(one.attribution)})
         current = await unit.memories.current(caller.tenant, named)
         readable = [one for one in current.values() if shows(admitted, one)]
-        growth = await offered.showing_memories(unit, admitted, readable, [run])
+        growth = await offered.showing_memories(unit, admitted, readable, [run, *others])
     await offered.grow(world, admitted, [growth])
     texts = {str(memory.id): memory.content for memory in readable}
     return tuple(

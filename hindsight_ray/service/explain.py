@@ -17,7 +17,7 @@ from hindsight_ray.service import offered
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.seen import reads_run, shows, visible
 from hindsight_ray.service.texts import known, readable_texts
-from hindsight_ray.service.trajectory import trajectory_of
+from hindsight_ray.service.trajectory import told_of, trajectory_of
 from hindsight_ray.service.world import World
 
 
@@ -34,9 +34,9 @@ async def explain(world: World, caller: Caller, command: Explain) -> Explanation
         sources = await unit.memories.current(caller.tenant, ids)
         readable = {name: source for name, source in sources.items() if shows(admitted, source)}
         run, events = await _evidence(unit, admitted, [memory, *readable.values()])
-        credits_ = () if run is None else await _credits(unit, run, events)
+        credits_, others = await _credits(unit, admitted, run, events)
         told = known(events, (await readable_texts(unit, admitted, events)).texts)
-        runs = () if run is None else (run,)
+        runs = () if run is None else (run, *others)
         growth = await offered.showing_memories(unit, admitted, [memory], runs)
     await offered.grow(world, admitted, [growth])
     return Explanation(
@@ -67,20 +67,23 @@ async def _evidence(
     return None, ()
 
 
-async def _credits(unit: Unit, run: Run, cited: Sequence[Event]) -> tuple[Credit, ...]:
-    """Credit of the decisions cited and of those that the cited events came of, directly.
+async def _credits(
+    unit: Unit, admitted: Admitted, run: Run | None, cited: Sequence[Event]
+) -> tuple[tuple[Credit, ...], Sequence[Run]]:
+    """Credit of the decisions cited and of those that the cited events came of, directly; and the
+    other runs that it tells of.
 
     Of each method the latest that was kept; where none says anything of them, that by structure.
     """
-    if not cited:
-        return ()
+    if run is None or not cited:
+        return (), ()
     trajectory = await trajectory_of(unit, run)
     steps = Steps(trajectory.events)
     behind = {one for event in cited for one in (event.event_id, *steps.causes[event.event_id])}
     decisions = {one for one in behind if steps.by_id[one].kind == "decision"}
-    kept = {
-        one.attribution.method: one for one in await unit.credits.of_run(run.tenant, run.run_id)
-    }
+    every = await unit.credits.of_run(run.tenant, run.run_id)
+    told, others = await told_of(unit, admitted, run, every)
+    kept = {one.attribution.method: one for one in told}
     found = [
         credit
         for one in kept.values()
@@ -90,4 +93,4 @@ async def _credits(unit: Unit, run: Run, cited: Sequence[Event]) -> tuple[Credit
     found = found or [
         credit for credit in provenance(trajectory, {}).credits if credit.target.id in decisions
     ]
-    return tuple(found)
+    return tuple(found), others

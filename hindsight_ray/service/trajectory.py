@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from hindsight_ray.core.distil import names_of
 from hindsight_ray.core.steps import agents_of
 from hindsight_ray.domain.access import Action
+from hindsight_ray.domain.credit import Credited
 from hindsight_ray.domain.event import Event
 from hindsight_ray.domain.ids import EventUuid
 from hindsight_ray.domain.run import Outcome, Run, Trajectory
 from hindsight_ray.domain.scope import ScopeName, agent_scope, user_scope
 from hindsight_ray.ports import Unit
 from hindsight_ray.service.admit import Admitted, absent
-from hindsight_ray.service.seen import reads_run
+from hindsight_ray.service.seen import readable_runs, reads_run
 
 
 async def reviewable(unit: Unit, admitted: Admitted, run_id: str) -> Trajectory:
@@ -22,6 +23,24 @@ async def reviewable(unit: Unit, admitted: Admitted, run_id: str) -> Trajectory:
     run = await readable_run(unit, admitted, run_id)
     admitted.require("review", run.scope)
     return await trajectory_of(unit, run)
+
+
+async def told_of(
+    unit: Unit, admitted: Admitted, run: Run, kept: Sequence[Credited]
+) -> tuple[list[Credited], list[Run]]:
+    """Of what was found about a run, what the caller may be shown, and the other runs that this
+    tells of: it may review all of those, or a score would tell what it may not know."""
+    others = {name for one in kept for name in one.tells_of(run.run_id) or ()}
+    known = await unit.runs.get_all([(run.tenant, name) for name in sorted(others)])
+    mine = [one for one in known if one is not None and admitted.access.may("review", one.scope)]
+    runs = {str(one.run_id): one for one in await readable_runs(unit, admitted, mine)}
+    shown = [
+        one
+        for one in kept
+        if (names := one.tells_of(run.run_id)) is not None and names <= runs.keys()
+    ]
+    named = {name for one in shown for name in one.tells_of(run.run_id) or ()}
+    return shown, [runs[name] for name in sorted(named)]
 
 
 async def readable_run(unit: Unit, admitted: Admitted, run_id: str) -> Run:
