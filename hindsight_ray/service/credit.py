@@ -92,9 +92,9 @@ async def listed(world: World, caller: Caller, command: ReadCredits) -> tuple[Cr
         admitted = await admit(world, unit, caller)
         run = (await reviewable(unit, admitted, command.run_id)).run
         kept = await unit.credits.of_run(caller.tenant, command.run_id)
+        kept, others = await told_of(unit, admitted, run, kept)
         end = max(0, len(kept) - command.skip)  # of what this reader is told
         kept = kept[max(0, end - command.limit) : end]
-        kept, others = await told_of(unit, admitted, run, kept)
         named = sorted({name for one in kept for name in _memories_in(one.attribution)})
         current = await unit.memories.current(caller.tenant, named)
         readable = [one for one in current.values() if shows(admitted, one)]
