@@ -437,6 +437,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     "copy.same": _R("a copy put back holds the same, row by row, on any ledger", _RECORD),
     "tenant.dropped": _R("a tenant that was dropped comes back empty in every process", _RECORD),
+    "copy.refused": _R("a copy that is not whole is refused, and leaves nothing behind", _RECORD),
     "deploy.valid": _R("deployment files are what their schemas say", "deploy/README.md"),
     "deploy.secrets": _R(
         "no deployment file holds a secret; Ray asks for its token", "deploy/README.md"

@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from hindsight_ray.adapters.erasure_lists import copied_lists
@@ -10,11 +11,13 @@ from hindsight_ray.adapters.home import Home
 from hindsight_ray.adapters.policy.audit_key import AUDIT_KEYS
 from hindsight_ray.adapters.policy.tickets import OPERATOR_KEYS
 from hindsight_ray.compose.embedded import ledger_of, settings_of, world_of_home
+from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import HomeInvalid, InvalidImport, InvalidSettings
 from hindsight_ray.settings import keep_settings, load_settings
 
 _LEDGER = "ledger"
 _HOME = "home"
+_DRAFT = ".restoring"
 
 
 async def backup(home: Path, folder: Path) -> Mapping[str, int]:
@@ -42,24 +45,68 @@ async def restore(folder: Path, home: Path, given: Mapping[str, object]) -> Mapp
 
     The same ledger need not be of the same kind. The memory store, where it is apart, is told of
     every memory before this returns. Raises `InvalidImport`, `HomeInvalid`.
+
+    A copy that cannot be put back leaves nothing behind: it becomes a home only once it is whole.
+    What fails after that, as a store that is away, leaves a home that goes on when it is opened.
     """
     await asyncio.to_thread(_check_both, folder, home)
+    made = await asyncio.to_thread(_begun, home)
+    draft = home / _DRAFT
+    try:
+        settings = load_settings(folder / _HOME, given)
+        rows = await _filled(folder, draft, settings)
+        await asyncio.to_thread(_moved, draft, home)
+    except BaseException:
+        await asyncio.to_thread(_undone, home, draft, made=made)
+        raise
     held = Home.embedded(home)
     try:
-        await asyncio.to_thread(_copy_keys, folder / _HOME, home)
-        await asyncio.to_thread(copied_lists, folder / _HOME, home, beside=folder)
-        settings = load_settings(folder / _HOME, given)
-        keep_settings(home, settings)
-        ledger = await ledger_of(home, settings)
-        try:
-            rows = await ledger.copy_in(folder / _LEDGER)
-        finally:
-            await ledger.close()
         opened = await world_of_home(home, settings)
         await opened.close()  # tells the store what it has to be told, and erases again
     finally:
         held.release()
     return rows
+
+
+async def _filled(folder: Path, draft: Path, settings: Settings) -> Mapping[str, int]:
+    """Put everything but the store's part into a folder that is to become the home."""
+    await asyncio.to_thread(_copy_keys, folder / _HOME, draft)
+    await asyncio.to_thread(copied_lists, folder / _HOME, draft, beside=folder)
+    keep_settings(draft, settings)
+    ledger = await ledger_of(draft, settings)
+    try:
+        return await ledger.copy_in(folder / _LEDGER)
+    finally:
+        await ledger.close()
+
+
+def _begun(home: Path) -> bool:
+    """Make the folder to fill, within the home: that may be a volume. Whether the home was made."""
+    made = not home.exists()
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (home / _DRAFT).mkdir(mode=0o700)
+    except OSError as error:
+        raise HomeInvalid(
+            f"`home` {str(home)!r} cannot be a home: {error.strerror}; name a folder of yours",
+            home=str(home),
+        ) from error
+    return made
+
+
+def _undone(home: Path, draft: Path, *, made: bool) -> None:
+    shutil.rmtree(draft, ignore_errors=True)
+    if made:
+        with suppress(OSError):  # somebody else has put something there
+            home.rmdir()
+
+
+def _moved(draft: Path, home: Path) -> None:
+    if len(list(home.iterdir())) > 1:
+        raise _not_empty(home)  # somebody has begun a memory there meanwhile
+    for one in sorted(draft.iterdir()):
+        one.replace(home / one.name)
+    draft.rmdir()
 
 
 def _draft(home: Path, folder: Path) -> Path:
@@ -79,8 +126,12 @@ def _draft(home: Path, folder: Path) -> Path:
 def _check_both(folder: Path, home: Path) -> None:
     if not (folder / _LEDGER).is_dir() or not (folder / _HOME).is_dir():
         raise InvalidImport(f"`folder` {str(folder)!r} is no copy of a memory", path=str(folder))
-    if home.exists() and any(home.iterdir()):
-        raise HomeInvalid(f"`home` {str(home)!r} is not empty; restore into a new one")
+    if home.is_dir() and any(home.iterdir()):
+        raise _not_empty(home)
+
+
+def _not_empty(home: Path) -> HomeInvalid:
+    return HomeInvalid(f"`home` {str(home)!r} is not empty; restore into a new one")
 
 
 def _copy_keys(source: Path, target: Path) -> None:

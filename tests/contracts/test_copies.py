@@ -1,5 +1,6 @@
 """A memory is copied and put back, from and to every ledger; a dropped tenant comes back empty."""
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -152,6 +153,43 @@ async def test_a_copy_that_was_cut_or_changed_is_refused_and_leaves_an_empty_led
     manifest.unlink()
     with pytest.raises(InvalidImport, match="no whole copy"):
         await compose.restore(tmp_path / "copy", tmp_path / "half")
+
+
+@pytest.mark.covers("copy.refused")
+async def test_a_copy_that_is_refused_leaves_nothing_and_may_be_put_back_once_it_is_whole(
+    tmp_path: Path,
+) -> None:
+    await _filled(tmp_path / "home", {"embedding": "hashed"})
+    await compose.backup(tmp_path / "home", tmp_path / "copy")
+    file = tmp_path / "copy" / "ledger" / "memories.jsonl"
+    whole, new = file.read_bytes(), tmp_path / "new"
+    there = tmp_path / "there"
+    there.mkdir()
+    changed = (b"garbage\n", b"[1]\n", b"[" * 100_000, b'[{"a":1},"b"]\n', b"\xff\n")
+    manifest = tmp_path / "copy" / "ledger" / "manifest.json"
+    fields = json.loads(manifest.read_text())
+    for lines in changed:
+        file.write_bytes(whole + lines)
+        for digests in (fields["sha256"], fields["sha256"] | {"memories": _digest(file)}):
+            manifest.write_text(json.dumps({**fields, "sha256": digests}))
+            for home in (new, there):
+                with pytest.raises(InvalidImport):
+                    await compose.restore(tmp_path / "copy", home, embedding="hashed")
+            assert not new.exists()
+            assert list(there.iterdir()) == []
+    with pytest.raises(HomeInvalid):
+        await compose.restore(tmp_path / "copy", file)
+    file.write_bytes(whole)
+    manifest.write_text(json.dumps(fields))
+    for home in (new, there):
+        restored = await compose.restore(tmp_path / "copy", home, embedding="hashed")
+        assert restored["memories"] == 2
+        async with hr.open(home) as hindsight:
+            assert await hindsight.tenants() == ("acme",)
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 @pytest.fixture(params=BOTH)

@@ -15,6 +15,7 @@ from typing import Any
 
 from sqlalchemy import LargeBinary, Table, func, insert, literal, select, text
 from sqlalchemy.engine import Connection
+from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, ProgrammingError
 
 from hindsight_ray.adapters.ledger.sql import dialect
 from hindsight_ray.adapters.ledger.sql.elsewhere import NOTED
@@ -32,6 +33,11 @@ from hindsight_ray.errors import HomeInvalid, InvalidImport
 MANIFEST = "manifest.json"
 _FORMAT = 1
 _ROWS = 1_000  # read and written at a time
+# What reading a line, or putting it into a table, raises where it is no row of that table.
+_NO_ROWS = (
+    ValueError, TypeError, LookupError, ArithmeticError, RecursionError,
+    IntegrityError, DataError, ProgrammingError, InterfaceError,
+)  # fmt: skip
 _NOT_COPIED = frozenset({intents.name, places.name})  # of a store that is not copied
 
 
@@ -57,10 +63,12 @@ def copy_out(connection: Connection, folder: Path) -> dict[str, int]:
 def copy_in(connection: Connection, folder: Path, *, store_apart: bool) -> dict[str, int]:
     """Fill an empty ledger from a copy, in the caller's transaction: all of it or nothing.
 
-    Raises `InvalidImport` for a copy that is not whole or of another version, `HomeInvalid` if the
-    ledger holds anything.
+    Raises `InvalidImport` for a copy that is not whole or of another version, before any line of it
+    is looked at, and for lines that are no rows; `HomeInvalid` if the ledger holds anything.
     """
     manifest = _manifest(folder)
+    for table in _tables():
+        _check(folder / f"{table.name}.jsonl", manifest["sha256"].get(table.name))
     for table in _tables():
         wanted = 2 if table is facts else 0  # its version, and what it is called
         if connection.execute(select(func.count()).select_from(table)).scalar_one() > wanted:
@@ -69,7 +77,17 @@ def copy_in(connection: Connection, folder: Path, *, store_apart: bool) -> dict[
             )
     connection.execute(facts.delete())
     for table in _tables():
-        _read(connection, table, folder / f"{table.name}.jsonl", manifest)
+        path = folder / f"{table.name}.jsonl"
+        try:
+            count = _read(connection, table, path)
+        except _NO_ROWS as error:
+            raise InvalidImport(
+                f"`{path}` holds a line that is no row of {table.name!r}: it was changed, and the"
+                " manifest with it",
+                path=str(path),
+            ) from error
+        if count != manifest["rows"].get(table.name):
+            raise _changed(path)
     # A copy has places of its own: what the other's hold, or are to hold, is not its to leave.
     connection.execute(facts.delete().where(facts.c.name.in_(NOTED)))
     if dialect.is_server(connection):
@@ -103,13 +121,25 @@ def _plain(value: bytes | None) -> str | None:
     return None if value is None else base64.b64encode(value).decode("ascii")
 
 
-def _read(connection: Connection, table: Table, path: Path, manifest: dict[str, Any]) -> None:
+def _check(path: Path, wanted: object) -> None:
+    with path.open("rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != wanted:
+            raise _changed(path)
+
+
+def _changed(path: Path) -> InvalidImport:
+    return InvalidImport(
+        f"`{path}` is not what the manifest says: the copy was cut or changed", path=str(path)
+    )
+
+
+def _read(connection: Connection, table: Table, path: Path) -> int:
+    """Put the file's rows into the table; how many."""
     names = [column.name for column in table.columns]
     binary = {i for i, c in enumerate(table.columns) if isinstance(c.type, LargeBinary)}
-    digest, rows, count = hashlib.sha256(), list[tuple[Any, ...]](), 0
+    rows, count = list[tuple[Any, ...]](), 0
     with path.open("rb") as file:
         for line in file:
-            digest.update(line)
             values = json.loads(line)
             for i in binary:
                 values[i] = None if values[i] is None else base64.b64decode(values[i])
@@ -119,19 +149,15 @@ def _read(connection: Connection, table: Table, path: Path, manifest: dict[str, 
                 dialect.insert_rows(connection, table, tuple(names), rows)
                 rows = []
     dialect.insert_rows(connection, table, tuple(names), rows)
-    if count != manifest["rows"].get(table.name) or digest.hexdigest() != manifest["sha256"].get(
-        table.name
-    ):
-        raise InvalidImport(
-            f"`{path}` is not what the manifest says: the copy was cut or changed", path=str(path)
-        )
+    return count
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         known = manifest["format"], manifest["schema"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        manifest |= {name: dict(manifest[name]) for name in ("rows", "sha256")}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InvalidImport(
             f"`{folder}` is no whole copy of a ledger: {error}", path=str(folder)
         ) from None
