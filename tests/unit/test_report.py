@@ -152,6 +152,24 @@ def test_an_abstention_stands_on_the_page_with_its_reason() -> None:
     assert "no outcome of this run is known" in page(run, provenance(run, {}))
 
 
+@pytest.mark.covers("report.page")
+def test_without_room_the_figure_says_that_it_scrolls_and_rows_name_their_numbers() -> None:
+    run, given = _told()
+    across = round(timeline(run, given).across)
+    text = page(run, given)
+    least = re.search(
+        r"@container \(max-width: (\d+)px\) \{ \.wider \{ display: block; \} \}", text
+    )
+    assert least
+    assert int(least[1]) < across
+    assert f"min-width: {least[1]}px; max-width: {across}px" in text
+    assert text.count('<div class="holder">') == 1
+    head, row = re.findall(r"<tr.*</tr>", text)[:2]
+    named = re.findall(r'data-name="(\w+)"', row)
+    assert named == ["credit", "interval", "method", "evidence"]
+    assert all(f"<th>{name}</th>" in head for name in named)
+
+
 def test_nothing_is_said_to_have_led_to_an_outcome_that_is_not_there() -> None:
     story = Story()
     story.decide("a")

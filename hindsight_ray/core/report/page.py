@@ -8,6 +8,7 @@ from html import escape
 
 from hindsight_ray.core.attribution.provenance import by_agent
 from hindsight_ray.core.report.counts import counted
+from hindsight_ray.core.report.shapes import Figure
 from hindsight_ray.core.report.supported import supported
 from hindsight_ray.core.report.svg import FONT, svg
 from hindsight_ray.core.report.timeline import step_numbers, timeline
@@ -17,18 +18,31 @@ from hindsight_ray.domain.run import Trajectory
 _STYLE = f"""
 body {{ font-family: {FONT}; color: #1a1a1a; margin: 2rem auto; max-width: 75rem; padding: 0 1rem;
   line-height: 1.45; }}
-h1 {{ font-size: 1.35rem; margin-bottom: .2rem; }} h2 {{ font-size: 1.05rem; margin-top: 2rem; }}
-.lead {{ color: #555; margin-top: 0; }} .figure {{ overflow-x: auto; border: 1px solid #ddd; }}
+h1 {{ font-size: 1.35rem; margin-bottom: .2rem; overflow-wrap: anywhere; }}
+h2 {{ font-size: 1.05rem; margin-top: 2rem; }}
+.lead {{ color: #555; margin-top: 0; overflow-wrap: anywhere; }}
+.holder {{ container-type: inline-size; }} .wider {{ display: none; }}
+.figure {{ overflow-x: auto; border: 1px solid #ddd; }}
+.figure svg {{ display: block; width: 100%; height: auto; margin: 0 auto; }}
 .why {{ background: #fff4e5; border-left: 4px solid #d95f02; padding: .6rem 1rem; }}
 table {{ border-collapse: collapse; width: 100%; font-size: .9rem; }}
 th, td {{ text-align: left; padding: .3rem .6rem; border-bottom: 1px solid #eee;
   vertical-align: top; white-space: nowrap; }}
 td.what {{ white-space: normal; overflow-wrap: anywhere; width: 100%; }}
 td.number {{ text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }}
-td.bar {{ width: 160px; }} .dim {{ color: #666; }} code {{ font-size: .8rem; color: #666; }}
+td.bar {{ width: 160px; }}
+@media (max-width: 60rem) {{
+  table, tbody, tr, td, td.what, td.bar {{ display: block; width: auto; }}
+  tr.names {{ display: none; }} tr {{ border-bottom: 1px solid #ddd; padding: .5rem 0; }}
+  td, td.number {{ border: 0; padding: .1rem 0; text-align: left; white-space: normal; }}
+  td.what {{ font-weight: 600; }}
+  td[data-name]::before {{ content: attr(data-name) " "; color: #666; }}
+}}
+.dim {{ color: #666; }} code {{ font-size: .8rem; color: #666; }}
 """
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _BAR = 150.0
+_SMALLEST = 0.8  # of a figure's size; where there is less room it is scrolled
 
 
 def page(trajectory: Trajectory, attribution: Attribution) -> str:
@@ -45,7 +59,7 @@ def page(trajectory: Trajectory, attribution: Attribution) -> str:
         f"<h1>{_t(run.goal)}</h1>",
         f'<p class="lead">{_t(lead)} · run <code>{_t(str(run.run_id))}</code></p>',
         _abstention(attribution),
-        f'<div class="figure">{svg(figure)}</div>',
+        _figure(figure),
         f'<p class="dim">{_t(figure.note)}</p>' if figure.note else "",
         *_tables(trajectory, attribution),
         _support(attribution),
@@ -58,6 +72,18 @@ def page(trajectory: Trajectory, attribution: Attribution) -> str:
         f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         + "\n".join(part for part in parts if part)
         + "\n</body>\n</html>\n"
+    )
+
+
+def _figure(figure: Figure) -> str:
+    """As wide as there is room for, not so small that nobody reads it; then it says it scrolls."""
+    least, most = round(figure.across * _SMALLEST), round(figure.across)
+    return (
+        f"<style>.figure svg {{ min-width: {least}px; max-width: {most}px; }}"
+        f" @container (max-width: {least}px) {{ .wider {{ display: block; }} }}</style>\n"
+        '<div class="holder"><div class="figure" tabindex="0" role="region"'
+        f' aria-label="Figure">{svg(figure)}</div>\n'
+        '<p class="dim wider">The figure goes on to the right: scroll it →</p></div>'
     )
 
 
@@ -87,24 +113,24 @@ def _table(
     if not credits_:
         return ""
     reach = max(max(abs(one.low), abs(one.high), abs(one.value)) for one in credits_)
-    rows = "\n".join(_row(one, reach, numbers) for one in credits_)
+    rows = "\n".join(_row(one, reach, numbers, word) for one in credits_)
     names = ("", "what", word, "interval", "", "method", "evidence")
     head = "".join(f"<th>{name}</th>" for name in names)
-    return f"<h2>{_t(heading)}</h2>\n<table><tr>{head}</tr>\n{rows}\n</table>"
+    return f'<h2>{_t(heading)}</h2>\n<table><tr class="names">{head}</tr>\n{rows}\n</table>'
 
 
-def _row(one: Credit, reach: float, numbers: dict[str, str]) -> str:
+def _row(one: Credit, reach: float, numbers: dict[str, str], word: str) -> str:
     what = one.target.label or one.target.id
     if one.target.kind == "memory":
         what += f" ({one.effect})"
     cells = (
         f"<td>{_t(numbers.get(one.target.id, one.target.kind))}</td>",
         f'<td class="what">{_t(what)}</td>',
-        f'<td class="number">{one.value:+.3f}</td>',
-        f'<td class="number">{one.low:+.3f} … {one.high:+.3f}</td>',
+        f'<td class="number" data-name="{word}">{one.value:+.3f}</td>',
+        f'<td class="number" data-name="interval">{one.low:+.3f} … {one.high:+.3f}</td>',
         f'<td class="bar">{_bar(one, reach)}</td>',
-        f"<td>{_t(one.method)}</td>",
-        f"<td>{_t(one.evidence)}</td>",
+        f'<td data-name="method">{_t(one.method)}</td>',
+        f'<td data-name="evidence">{_t(one.evidence)}</td>',
     )
     return f"<tr>{''.join(cells)}</tr>"
 
