@@ -16,7 +16,6 @@ from hindsight_ray.domain.commands import DecidePending, ListPending
 from hindsight_ray.domain.memory import SOURCE_WEIGHTS, Memory, Status
 from hindsight_ray.domain.privacy import Privacy
 from hindsight_ray.domain.receipt import Receipt, WriteResult
-from hindsight_ray.domain.rows import Offered
 from hindsight_ray.domain.scope import GLOBAL
 from hindsight_ray.domain.upkeep import Waiting
 from hindsight_ray.errors import AccessDenied, InvalidInput, RevisionConflict
@@ -30,7 +29,7 @@ from hindsight_ray.service.privacy import known_privacy
 from hindsight_ray.service.remarks import refuse_beside_memory
 from hindsight_ray.service.seen import last_known, presentable, visible
 from hindsight_ray.service.settle import changing
-from hindsight_ray.service.update import refuse_laundering
+from hindsight_ray.service.update import refuse_laundering, refuse_outside
 from hindsight_ray.service.world import World
 from hindsight_ray.service.write import source_kind
 
@@ -215,7 +214,8 @@ async def _accepted(unit: Unit, admitted: Admitted, memory: Memory, content: str
     if content is not None:
         taken_over = await inherited(unit, admitted, None)
         refuse_laundering(admitted, memory, taken_over)
-        _refuse_outside(admitted, memory, taken_over)
+        what, instead = "`content` would be accepted as said", f"decide on {memory.id!r} as it is"
+        refuse_outside(admitted, memory, taken_over, what, instead)
         kind = source_kind(admitted)
         said = {
             "kind": kind,
@@ -226,19 +226,6 @@ async def _accepted(unit: Unit, admitted: Admitted, memory: Memory, content: str
         source = source.model_copy(update=said)
         changes["content"] = content
     return Memory.model_validate(dict(memory) | changes | {"source": source})
-
-
-def _refuse_outside(admitted: Admitted, memory: Memory, taken_over: Offered) -> None:
-    """Raise `AccessDenied` where text from outside might become a word that somebody accepted."""
-    if not taken_over.untrusted:
-        return
-    raise AccessDenied(
-        f"`content` would be accepted as said, and `{admitted.caller.principal}` was shown text"
-        f" from outside in a run that is open; end the run, or decide on {memory.id!r} as it is",
-        action="write",
-        object=memory.scope,
-        revision=admitted.revision,
-    )
 
 
 async def _retire(unit: Unit, accepted: Memory, by: Author) -> int:

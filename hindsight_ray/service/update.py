@@ -127,19 +127,6 @@ def _speaks_for(caller: Caller, source: Source) -> bool:
     return source.agent is not None and source.agent == caller.agent
 
 
-def _refuse_outside(admitted: Admitted, memory: Memory, taken_over: Offered) -> None:
-    """Raise `AccessDenied` where text from outside might get into what somebody stands by."""
-    if not taken_over.untrusted or doubted(memory):
-        return
-    raise AccessDenied(
-        f"`memory` {memory.id!r} is somebody's word, and `{admitted.caller.principal}` was shown"
-        " text from outside in a run that is open; write a statement of its own, or end the run",
-        action="write",
-        object=memory.scope,
-        revision=admitted.revision,
-    )
-
-
 def _masked(content: str | None, privacy: Privacy) -> tuple[str | None, int]:
     if content is None:
         return None, 0
@@ -187,7 +174,9 @@ def _following(
     }
     if content is not None or tags is not None:
         refuse_laundering(admitted, memory, taken_over)
-        _refuse_outside(admitted, memory, taken_over)
+        if not doubted(memory):
+            what = f"`memory` {memory.id!r} is somebody's word"
+            refuse_outside(admitted, memory, taken_over, what, "write a statement of its own")
     if content is not None:
         changes["source"] = _source(admitted, memory, taken_over)
     changes |= {"revision": memory.revision + 1, "updated_at": admitted.now}
@@ -202,6 +191,21 @@ def refuse_laundering(admitted: Admitted, memory: Memory, taken_over: Offered) -
     raise AccessDenied(
         f"`memory` {memory.id!r} has readers who may not read what `{admitted.caller.principal}`"
         " may have learned elsewhere; write a memory of its own instead",
+        action="write",
+        object=memory.scope,
+        revision=admitted.revision,
+    )
+
+
+def refuse_outside(
+    admitted: Admitted, memory: Memory, taken_over: Offered, what: str, instead: str
+) -> None:
+    """Raise `AccessDenied` where text from outside might get into what somebody stands by."""
+    if not taken_over.untrusted:
+        return
+    raise AccessDenied(
+        f"{what}, and `{admitted.caller.principal}` was shown text from outside in a run that is"
+        f" open; {instead}, or end the run",
         action="write",
         object=memory.scope,
         revision=admitted.revision,
