@@ -465,3 +465,32 @@ async def test_what_a_model_answers_once_the_user_is_erased_is_kept_nowhere(
     files = [file.read_bytes() for file in home.path.rglob("*") if file.is_file()]
     assert not any(LESSON.encode() in held for held in files)
     assert await memories(home) == []
+
+
+@pytest.mark.covers("erase.bytes", "erase.derived")
+async def test_what_a_model_quoted_of_a_memory_goes_with_its_author_from_reviews_of_others(
+    home: Staged, model: ScriptedModel
+) -> None:
+    said = "The payments team keeps the spare key behind the blue door"
+    alice, planner = await home.ticket(user="alice"), await home.ticket(agent="planner")
+    given = {"to": "user:alice", "actions": ("read", "write")}
+    await ask(home, planner, c.Share, scope="agent:planner", **given)
+    await ask(home, alice, c.Write, content=said, scope="agent:planner")
+    teams = {user: await Team.start(home, "planner", user=user) for user in ("bob", "carol")}
+    (bobs,) = teams["bob"].members.values()
+    query = c.Search(query="spare key of the payments team", run_id=teams["bob"].run.run_id)
+    assert (await search.search(home.world, bobs, query)).hits
+    quoting = {"path": said}
+    model.script(
+        by_kind(ReviewAnswer=lambda asked: json.dumps(quoting if said in told(asked) else lesson()))
+    )
+    for user, team in teams.items():
+        stumble(team.story, tool=user)
+        await team.end()
+        await team.reviewed()
+    await ask(home, await home.operator(), c.Erase, user="alice")
+    async with home.world.ledger.reading() as unit:
+        for user, kept in (("bob", False), ("carol", True)):
+            assert bool(await unit.reviews.of_run("acme", teams[user].run.run_id)) == kept
+    held = [file.name for file in home.path.rglob("*") if said.encode() in file.read_bytes()]
+    assert held == []

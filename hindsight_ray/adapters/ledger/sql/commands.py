@@ -1,15 +1,22 @@
 """What was asked and what came of it: receipts of commands, the recall log."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sqlalchemy import bindparam, select
 from sqlalchemy.engine import Connection, RowMapping
 
-from hindsight_ray.adapters.ledger.sql import erasing
 from hindsight_ray.adapters.ledger.sql.connection import Work
+from hindsight_ray.adapters.ledger.sql.erasing import LAST
 from hindsight_ray.adapters.ledger.sql.ready import Ready
-from hindsight_ray.adapters.ledger.sql.schema import commands, micros, moment, recalls, runs
+from hindsight_ray.adapters.ledger.sql.schema import (
+    commands,
+    facts,
+    micros,
+    moment,
+    recalls,
+    runs,
+)
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.rows import RecallEntry
@@ -86,7 +93,7 @@ class SqlRecalls:
 def _append_recalls(connection: Connection, entries: Sequence[RecallEntry]) -> None:
     """Note these searches, but for what was erased while they waited: a user, or their run."""
     users = {(one.tenant, user) for one in entries for user in _users(one)}
-    erased = erasing.erased_since(connection, users)
+    erased = _erased(connection, users)
     named = {(one.tenant, one.run_id) for one in entries if one.run_id is not None}
     there = {
         (tenant, name)
@@ -106,6 +113,13 @@ def _append_recalls(connection: Connection, entries: Sequence[RecallEntry]) -> N
     ]
     if kept:
         connection.execute(recalls.insert(), [_row(entry) for entry in kept])
+
+
+def _erased(connection: Connection, users: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    """Which of these users, each after its tenant, were ever erased, and when last."""
+    names = {f"{LAST}{tenant} {user}": (tenant, user) for tenant, user in users}
+    rows = connection.execute(select(facts.c.name, facts.c.value).where(facts.c.name.in_(names)))
+    return {names[name]: int(value) for name, value in rows}
 
 
 def _users(entry: RecallEntry) -> set[str]:

@@ -47,7 +47,7 @@ from hindsight_ray.domain.memory import Memory
 from hindsight_ray.ports import Wiped
 
 _MARK = "erased "  # before the id of an erasure, among the facts
-_LAST = "last erased "  # before a tenant and a user: when they were erased, in microseconds
+LAST = "last erased "  # before a tenant and a user: when they were erased, in microseconds
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # What identifies and does not tell: ids, digests, scopes, times, numbers.
 _NO_TEXT = re.compile(
@@ -131,6 +131,7 @@ def wipe(connection: Connection, erasure: Erasure, keep_to: Mapping[str, tuple[i
     counts["memory texts"] = _wipe_memories(connection, tenant, keep_to, texts)
     gone = {name for name, (first, _) in keep_to.items() if first == 0}
     ended = _wipe_runs(connection, tenant, user, counts, texts)
+    _wipe_reviews(connection, tenant, set(keep_to), counts, texts)
     _wipe_layers(connection, tenant, user, counts, texts)
     mine = [recalls.c.acting_user == user, recalls.c.principal == f"user:{user}"]
     mine.extend(recalls.c.run_id.in_(batch) for batch in _batches(ended))
@@ -147,7 +148,7 @@ def wipe(connection: Connection, erasure: Erasure, keep_to: Mapping[str, tuple[i
     ).rowcount
     note = {"name": f"{_MARK}{erasure.erasure_id}", "value": erasure.model_dump_json()}
     connection.execute(dialect.upsert(facts).on_conflict_do_nothing(), note)
-    last = {"name": f"{_LAST}{tenant} {user}", "value": str(micros(erasure.at))}
+    last = {"name": f"{LAST}{tenant} {user}", "value": str(micros(erasure.at))}
     put = dialect.upsert(facts)
     connection.execute(
         put.on_conflict_do_update(index_elements=["name"], set_={"value": put.excluded.value}), last
@@ -164,20 +165,6 @@ def carried_out(connection: Connection, ids: Collection[str]) -> frozenset[str]:
         rows = connection.execute(select(facts.c.name).where(facts.c.name.in_(batch)))
         found |= {name.removeprefix(_MARK) for name in rows.scalars()}
     return frozenset(found)
-
-
-def erased_since(
-    connection: Connection, users: Collection[tuple[str, str]]
-) -> dict[tuple[str, str], int]:
-    """Which of these users, each after its tenant, were ever erased, and when last."""
-    names = {f"{_LAST}{tenant} {user}": (tenant, user) for tenant, user in users}
-    found: dict[tuple[str, str], int] = {}
-    for batch in _batches(names):
-        rows = connection.execute(
-            select(facts.c.name, facts.c.value).where(facts.c.name.in_(batch))
-        )
-        found |= {names[name]: int(value) for name, value in rows}
-    return found
 
 
 def holders(connection: Connection, text: str) -> list[str]:
@@ -254,6 +241,22 @@ def _wipe_runs(
             _count(counts, table.name, _take(connection, table, which, texts))
         _count(counts, "runs", _take(connection, runs, [runs.c.number == number], texts))
     return [name for _, name in concerned]
+
+
+def _wipe_reviews(
+    connection: Connection, tenant: str, touched: set[str], counts: dict[str, int], texts: set[str]
+) -> None:
+    """What was thought of others' runs that were shown these memories, and may quote them."""
+    rows = select(offered.c.run_id, offered.c.record).where(offered.c.tenant == tenant)
+    shown = {
+        name
+        for name, record in connection.execute(rows)
+        if not touched.isdisjoint(_UUID.findall(record))
+    }
+    for table in (reviews, review_answers, failed_reviews):
+        for batch in _batches(shown):
+            which = [table.c.tenant == tenant, table.c.run_id.in_(batch)]
+            _count(counts, table.name, _take(connection, table, which, texts))
 
 
 def _wipe_layers(
