@@ -138,7 +138,8 @@ def combined(filled: Filling, ruled: Review, reviewer: str) -> Review:
     """The model's review, with the rules' word wherever it left a part empty.
 
     What rules prove is a lesson whatever the model thinks of it, and comes first, so that the
-    same trajectory names it the same with and without a model.
+    same trajectory names it the same with and without a model. What is beyond a review's room is
+    noted among what `filled` rejects.
     """
     changes: dict[str, object] = {
         part: tuple(claims[:CLAIMS_MAX]) for part, claims in filled.claims.items() if claims
@@ -146,6 +147,9 @@ def combined(filled: Filling, ruled: Review, reviewer: str) -> Review:
     if filled.path:
         changes["path"] = shortened(" ".join(filled.path), SUMMARY_CHARACTERS_MAX)
     room = max(0, 2 * LESSONS_MAX - len(ruled.lessons))
+    many = [f"lesson {one.advice!r}" for one in filled.lessons[room:]]
+    many += [f"{one.type} {one.content!r}" for one in filled.findings[LESSONS_MAX:]]
+    filled.rejected += [f"{name} is more than one review keeps" for name in many]
     changes["lessons"] = (*ruled.lessons, *filled.lessons[:room])
     changes["findings"] = (*ruled.findings, *filled.findings[:LESSONS_MAX])
     changes["reviewer"] = reviewer

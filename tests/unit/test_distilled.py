@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from hindsight_ray.core.distil import Distilling, distilled
-from hindsight_ray.core.lessons import rule_review
+from hindsight_ray.core.filled import Filling, combined
+from hindsight_ray.core.lessons import LESSONS_MAX, rule_review
 from hindsight_ray.domain.draft import Draft
 from hindsight_ray.domain.review import Finding, Lesson
 from tests.trajectories import START, Story, event_id
@@ -48,6 +49,23 @@ def test_the_same_lesson_of_two_agents_and_the_team_is_kept_for_each() -> None:
 def test_two_ways_to_do_one_thing_are_both_kept() -> None:
     drafts = _drafts(findings=[_procedure("Ask", "Promise"), _procedure("Count", "Promise")])
     assert len({one.command_id for one in drafts}) == 2
+
+
+@pytest.mark.covers("G4.cut")
+def test_what_a_model_teaches_beyond_what_a_review_keeps_is_named_as_left_out() -> None:
+    story = Story()
+    story.decide("a", "Promise Friday")
+    filled = Filling.of(story.events)
+    filled.lessons = [
+        _lesson("planner", "a", advice=f"You check shelf {n}") for n in range(2 * LESSONS_MAX + 1)
+    ]
+    filled.findings = [_procedure(f"Look at {n}") for n in range(LESSONS_MAX + 1)]
+    ruled = rule_review(story.trajectory(), kind="full", trigger="run end")
+    review = combined(filled, ruled, "a model")
+    assert (len(review.lessons), len(review.findings)) == (2 * LESSONS_MAX, LESSONS_MAX)
+    lesson, procedure = filled.rejected
+    assert lesson == f"lesson 'You check shelf {2 * LESSONS_MAX}' is more than one review keeps"
+    assert procedure == "procedure 'Promising a date' is more than one review keeps"
 
 
 @pytest.mark.covers("review.each")
