@@ -1,11 +1,21 @@
 """`python -m examples.ops_team [--json]`: play the story; with `--json` print the figures only."""
 
+import argparse
 import asyncio
 import json
 import sys
 
 import hindsight_ray as hr
 from examples.ops_team.story import story
+
+
+def asked(arguments: list[str]) -> argparse.Namespace:
+    """What the command line asks for; `--help` and misuse end here."""
+    parser = argparse.ArgumentParser(
+        "python -m examples.ops_team", description="A team of agents on Ray restores a web shop."
+    )
+    parser.add_argument("--json", action="store_true", help="print the figures only")
+    return parser.parse_args(arguments)
 
 
 def run(*, as_json: bool) -> int:
@@ -30,4 +40,4 @@ def _quiet(_line: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(run(as_json="--json" in sys.argv[1:]))
+    sys.exit(run(as_json=asked(sys.argv[1:]).json))

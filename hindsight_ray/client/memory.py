@@ -79,7 +79,11 @@ class Memory(UpkeepCalls):
         return Opening(begin)
 
     def join(self, run_id: RunLike) -> Opening[RunRecorder]:
-        """Take part in a run of somebody else: `run = await memory.join(run_id)`."""
+        """Take part in a run of somebody else: `run = await memory.join(run_id)`.
+
+        Needs `write` in the run's scope. A run begun for a user is open to all that act for this
+        user; any other to the owner of its scope and to whom that is shared with, for `write`.
+        """
 
         async def enter() -> RunRecorder:
             joined: Run = await self._ask(c.JoinRun, run_id=_run_id(run_id, "run_id"))

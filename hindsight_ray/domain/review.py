@@ -72,7 +72,8 @@ class ReviewReport(Value):
     """What a review did. Ids are only those that whoever started it may read.
 
     `stored` were added by this review; `known` say the same and were there before, be it from a
-    review of the same trajectory or from another run. `refused` lessons met a policy or a limit.
+    review of the same trajectory or from another run. `rejected` says
+    why a claim or a lesson was not kept: nothing proves it, or a policy or a limit was met.
     """
 
     run_id: RunId
