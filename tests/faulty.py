@@ -16,7 +16,7 @@ _READS = frozenset({
     "tenants",
     "of", "version", "all", "change_number", "scope_change", "changed_since", "at", "history",
     "on_topic", "recent", "keyword_matches", "derived_from", "count", "few", "nearest_of",
-    "nearest_known", "pinned", "opened", "waiting", "again", "place", "told_to",
+    "nearest_known", "pinned", "opened", "waiting", "again", "settled", "place", "told_to",
 })  # fmt: skip
 
 

@@ -424,6 +424,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "store.anew": _R("a tenant that is made anew is empty", _RECORD),
     "store.space": _R("a collection of another dimension or of something else is refused", _RECORD),
     "store.restart": _R("a store that went and came back unasked is told again", _RECORD),
+    "store.lost": _R("what a server has lost is found at once and told again", _RECORD),
     "store.few": _R("a statement is compared with few rows without asking a server", _RECORD),
     "store.kill": _R("what was acknowledged survives `kill -9` of the store's server", _RECORD),
     "schema.models": _R("migrations make exactly the tables that the models say", _RECORD),

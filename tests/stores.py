@@ -54,6 +54,9 @@ class WrappedStore:
     ) -> Sequence[Near]:
         return await self.inner.nearest(unit, row_filter, vector, limit=limit)
 
+    async def lacks(self, place: str) -> bool:
+        return await self.inner.lacks(place)
+
     async def put(self, objects: Sequence[StoredObject]) -> None:
         await self.inner.put(objects)
 

@@ -284,6 +284,14 @@ class IntentLog(Protocol):
         """Begin with another store: it is to be told of every memory. Returns of how many."""
         ...
 
+    async def settled(self, tenant: str) -> Sequence[MemoryRef]:
+        """The tenant's memories that nothing is open for: the store should hold them."""
+        ...
+
+    async def tell(self, tenant: str, ids: Sequence[str]) -> int:
+        """Have the store told anew of these memories; of how many, beside what is open already."""
+        ...
+
     async def place(self, tenant: str) -> str | None:
         """The tenant's name in the store; None while it holds nothing."""
         ...

@@ -44,11 +44,15 @@ class MemoryStore(Protocol):
         """The `limit` nearest current rows that pass the filter, by cosine, nearest first."""
         ...
 
-    async def put(self, objects: Sequence[StoredObject]) -> None:
-        """Make these objects searched; again changes nothing.
+    async def lacks(self, place: str) -> bool:
+        """Whether there is no such place, be it not yet or no more: it holds nothing then."""
+        ...
 
-        Raises `Unavailable`, or `StoreRefused` for objects that it will never take, having put the
-        others.
+    async def put(self, objects: Sequence[StoredObject]) -> None:
+        """Make these objects searched, and their places where they are new; again changes nothing.
+
+        Raises `Unavailable`, also for a place that was lost since it was looked for, or
+        `StoreRefused` for objects that it will never take, having put the others.
         """
         ...
 

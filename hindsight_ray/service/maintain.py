@@ -22,7 +22,7 @@ from hindsight_ray.service import away, commit, elsewhere
 from hindsight_ray.service.admit import admit
 from hindsight_ray.service.commit import Author
 from hindsight_ray.service.least import ALL, everything, least, shrink
-from hindsight_ray.service.settle import changing, sweep
+from hindsight_ray.service.settle import changing, replay_all, sweep
 from hindsight_ray.service.world import World
 
 STEWARD = "agent:steward"
@@ -68,7 +68,9 @@ async def one_slice(world: World, tenant: str, by: Author, size: int) -> Maintai
     if done:
         archived += await _within_quotas(world, tenant, by)
         forgotten += await away.let_go(world, tenant, by)
-        swept = 0 if world.store.shares_ledger else await sweep(world, tenant)
+        if not world.store.shares_ledger:
+            swept = await sweep(world, tenant)
+            await replay_all(world)
         await elsewhere.look_after(world)
     return Maintained(
         looked_at=len(page),

@@ -22,7 +22,7 @@ from datetime import timedelta
 
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.errors import HindsightError, StoreRefused, Unavailable, Unfinished
-from hindsight_ray.ports import Intent, Placed, Unit
+from hindsight_ray.ports import Intent, Placed, StoredObject, Unit
 from hindsight_ray.ports.watching import spent_on
 from hindsight_ray.service import commit
 from hindsight_ray.service.commit import Author
@@ -89,15 +89,19 @@ async def sweep(world: World, tenant: str) -> int:
     """Delete the objects of a tenant that nobody counts, a page at a time; return how many.
 
     A writer that was stopped between its commit and the store leaves such an object when it goes
-    on after the memory has changed again.
+    on after the memory has changed again. What should be there and is not is told anew.
     """
     async with world.ledger.reading() as unit:
         place = await unit.intents.place(tenant)
+        awaited = {ref.id: ref for ref in await unit.intents.settled(tenant)}
     if place is None:
         return 0
     swept, last = 0, None
     while part := await world.store.held(place, after=last, limit=BATCH):
         last = part[-1]
+        for ref in part:
+            if awaited.get(ref.id) == ref:
+                del awaited[ref.id]
         async with world.ledger.reading() as unit:
             current = await unit.memories.current(tenant, [ref.id for ref in part])
         known = {(name, memory.revision) for name, memory in current.items()}
@@ -110,6 +114,7 @@ async def sweep(world: World, tenant: str) -> int:
         ]
         await world.store.delete([Placed(place, ref) for ref in orphans])
         swept += len(orphans)
+    await _tell_anew(world, tenant, [*awaited.values()])
     return swept
 
 
@@ -148,7 +153,7 @@ async def _told(world: World, intents: Sequence[Intent]) -> Sequence[Intent]:
         return intents
     try:
         with spent_on("store"):
-            await world.store.put(objects)
+            await _put(world, intents, objects)
     except StoreRefused as refused:
         reasons: dict[str, str] = refused.details["reasons"]
         bad = [intent for intent in intents if intent.placed.ref.id in reasons]
@@ -156,6 +161,42 @@ async def _told(world: World, intents: Sequence[Intent]) -> Sequence[Intent]:
             await _note_refusal(world, intent, reasons[intent.placed.ref.id])
         return [intent for intent in intents if intent not in bad]
     return intents
+
+
+async def _put(world: World, intents: Sequence[Intent], objects: Sequence[StoredObject]) -> None:
+    """Put them in places that hold all they should, or where the ledger stands in for the rest."""
+    await _see_to_places(world, intents)
+    try:
+        await world.store.put(objects)
+    except Unavailable:
+        if not await _see_to_places(world, intents):
+            raise
+        await world.store.put(objects)
+
+
+async def _see_to_places(world: World, intents: Sequence[Intent]) -> bool:
+    """Have the store told anew of whole tenants whose places it lacks; whether it lacks any.
+
+    A server that comes back without its data would else be asked again as soon as one object is in
+    the place, and find that one alone.
+    """
+    wanted = {(one.placed.place, one.tenant) for one in intents if one.put is not None}
+    lacking = [tenant for place, tenant in sorted(wanted) if await world.store.lacks(place)]
+    for tenant in lacking:
+        async with world.ledger.reading() as unit:
+            lost = await unit.intents.settled(tenant)
+        await _tell_anew(world, tenant, lost)
+    return bool(lacking)
+
+
+async def _tell_anew(world: World, tenant: str, lost: Sequence[MemoryRef]) -> None:
+    if not lost:
+        return
+    async with world.ledger.writing() as unit:
+        unchanged = set(lost) & set(await unit.intents.settled(tenant))
+        told = await unit.intents.tell(tenant, [ref.id for ref in unchanged])
+    if told:  # by whoever closes intents next
+        _log.warning("the memory store lacks %d memories of a tenant: it is told anew", told)
 
 
 def _close_later(world: World, intents: Sequence[Intent], life: int) -> None:
@@ -204,7 +245,7 @@ async def _close_due(world: World) -> None:
                 told.append(queue.waiting.popleft())
             try:
                 await _settled(world, told)
-                await replay(world)  # meets what others left open
+                await replay_all(world)  # meets what others left open
             except HindsightError as error:  # they stay open, and are done again
                 _log.warning("%d intents could not be closed: %s", len(told), error)
     finally:

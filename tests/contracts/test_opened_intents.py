@@ -59,3 +59,29 @@ async def test_what_was_undone_within_a_unit_is_told_to_no_store(ledgers: Ledger
         await put(unit, memory_of("kept"))
         opened = await unit.intents.opened()
     assert [intent.placed.ref.id for intent in opened] == [name_of("kept")]
+
+
+@pytest.mark.covers("store.lost")
+async def test_what_is_settled_can_be_told_anew_and_what_is_open_stays_as_it_is(
+    ledgers: Ledgers,
+) -> None:
+    async with ledgers.opened(store_apart=True) as ledger:
+        async with ledger.writing() as unit:
+            for word in ("told", "gone", "open"):
+                await put(unit, memory_of(word))
+            assert await unit.intents.settled(TENANT) == []
+        async with ledger.writing() as unit:
+            opened = await unit.intents.waiting(limit=9, until=LATER)
+            await unit.intents.close([intent.number for intent in opened])
+            await put(unit, memory_of("open", revision=2, updated_at=LATER))
+            await unit.memories.forget(TENANT, name_of("gone"), by="a", why="b", at=LATER)
+            settled = await unit.intents.settled(TENANT)
+            assert [(ref.id, ref.revision) for ref in settled] == [(name_of("told"), 1)]
+            words = ("told", "open", "gone", "never")
+            assert await unit.intents.tell(TENANT, [name_of(word) for word in words]) == 1
+            assert await unit.intents.settled(TENANT) == []
+            waiting = await unit.intents.waiting(limit=9, until=START)
+    assert [intent.placed.ref.id for intent in waiting] == [name_of("told")]
+    (intent,) = waiting
+    assert intent.put is not None
+    assert intent.put.vector.tolist() == vector_of(1.0).tolist()

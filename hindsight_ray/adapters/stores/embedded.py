@@ -67,6 +67,9 @@ class EmbeddedStore:
             model=self._model,
         )
 
+    async def lacks(self, place: str) -> bool:  # noqa: ARG002 - it has no places
+        return False
+
     async def put(self, objects: Sequence[StoredObject]) -> None:
         """Committed with the ledger already."""
 

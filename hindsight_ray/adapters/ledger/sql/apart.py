@@ -6,7 +6,6 @@ object as it is now, or learns that the memory has moved on.
 """
 
 import json
-import secrets
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -15,7 +14,7 @@ import numpy as np
 from sqlalchemy import Select, and_, bindparam, delete, func, literal, select, update
 from sqlalchemy.engine import Connection
 
-from hindsight_ray.adapters.ledger.sql import dialect
+from hindsight_ray.adapters.ledger.sql import dialect, telling
 from hindsight_ray.adapters.ledger.sql.connection import Work
 from hindsight_ray.adapters.ledger.sql.keys import pinned_space
 from hindsight_ray.adapters.ledger.sql.memories import (
@@ -28,9 +27,7 @@ from hindsight_ray.adapters.ledger.sql.objects import labels_of, object_of, stor
 from hindsight_ray.adapters.ledger.sql.ready import Ready
 from hindsight_ray.adapters.ledger.sql.rows import KnownRows
 from hindsight_ray.adapters.ledger.sql.schema import (
-    FORGOTTEN,
     audience_keys,
-    facts,
     intents,
     memories,
     memory_vectors,
@@ -47,7 +44,6 @@ from hindsight_ray.ports import Intent, Placed, Vector
 
 Opened = dict[int, Intent | None]  # by number; None where it has to be read
 
-_STORE = "memory store"
 _m, _i = memories.c, intents.c
 _NUMBER = Ready(
     select(_m.number, _m.revision).where(
@@ -59,7 +55,6 @@ _VECTOR = Ready(
     .join(memories, _m.number == memory_vectors.c.memory)
     .where(_m.tenant == bindparam("tenant"), _m.memory_id == bindparam("memory_id"))
 )
-_PLACE = Ready(select(places.c.place).where(places.c.tenant == bindparam("tenant")))
 _ADD = Ready(
     intents.insert().returning(_i.number),
     ("tenant", "memory", "revision", "kind", "at", "attempts", "previous"),
@@ -181,16 +176,22 @@ class SqlIntents:
         return await self._work.do(_set_aside, number)
 
     async def told_to(self) -> str:
-        return await self._work.do(_told_to)
+        return await self._work.do(telling.told_to)
 
     async def tell_all(self, store: str) -> int:
-        return await self._work.do(_tell_all, store)
+        return await self._work.do(telling.tell_all, store)
+
+    async def settled(self, tenant: str) -> Sequence[MemoryRef]:
+        return await self._work.do(telling.settled, tenant)
+
+    async def tell(self, tenant: str, ids: Sequence[str]) -> int:
+        return await self._work.do(telling.tell, tenant, ids)
 
     async def place(self, tenant: str) -> str | None:
-        return await self._work.brief(_place, tenant)
+        return await self._work.brief(telling.place, tenant)
 
     async def leave_place(self, tenant: str) -> str | None:
-        return await self._work.do(_leave_place, tenant)
+        return await self._work.do(telling.leave_place, tenant)
 
 
 def _put(
@@ -253,7 +254,7 @@ def _open(
     previous: bytes | None,
 ) -> tuple[int, str]:
     """(number of the intent, place of the tenant)."""
-    place = _ensure_place(connection, row["tenant"])
+    place = telling.ensure_place(connection, row["tenant"])
     rest = {"kind": kind, "at": micros(at), "attempts": 0, "previous": previous}
     number: int = _ADD.value(connection, row | rest)
     return number, place
@@ -261,50 +262,6 @@ def _open(
 
 def _named(tenant: str, memory_id: str) -> dict[str, str]:
     return {"tenant": tenant, "memory_id": memory_id}
-
-
-def _ensure_place(connection: Connection, tenant: str) -> str:
-    while True:
-        place = _place(connection, tenant)
-        if place is not None:
-            return place
-        fresh = {"tenant": tenant, "place": f"t{secrets.token_hex(16)}"}
-        connection.execute(dialect.upsert(places).on_conflict_do_nothing(), fresh)
-
-
-def _place(connection: Connection, tenant: str) -> str | None:
-    place: str | None = _PLACE.value(connection, {"tenant": tenant})
-    return place
-
-
-def _leave_place(connection: Connection, tenant: str) -> str | None:
-    """Forget the tenant's place, so that its next memory gets a fresh one; return what it was."""
-    place = _place(connection, tenant)
-    connection.execute(delete(intents).where(_i.tenant == tenant))
-    connection.execute(delete(places).where(places.c.tenant == tenant))
-    return place
-
-
-def _told_to(connection: Connection) -> str:
-    named = select(facts.c.value).where(facts.c.name == _STORE)
-    return connection.execute(named).scalar_one_or_none() or ""
-
-
-def _tell_all(connection: Connection, store: str) -> int:
-    connection.execute(delete(facts).where(facts.c.name == _STORE))
-    connection.execute(facts.insert(), {"name": _STORE, "value": store})
-    connection.execute(delete(intents))
-    if not store:
-        return 0
-    for tenant in connection.execute(select(_m.tenant).distinct()).scalars().all():
-        _ensure_place(connection, tenant)
-    # As old as can be, so that whoever comes first takes them in hand.
-    all_of_them = select(
-        _m.tenant, _m.number, _m.revision, literal("put"), literal(0), literal(0)
-    ).where(_m.status != FORGOTTEN)
-    columns = ["tenant", "memory", "revision", "kind", "at", "attempts"]
-    connection.execute(intents.insert().from_select(columns, all_of_them))
-    return _count(connection)
 
 
 def _read(

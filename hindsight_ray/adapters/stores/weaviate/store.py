@@ -42,7 +42,7 @@ _TRUSTED_S = 1.0  # how long an answer counts as a sign of life
 _KEPT_S = 4.0  # a server lets a connection go that is idle for 10 s, which reads as its death
 _PAUSE_S = 0.05
 _HOT = TenantActivityStatus.ACTIVE
-_NO_PLACE = "tenant not found"
+_NO_PLACE = ("tenant not found", "could not find class", "class not found", "not present in schema")
 _WAKING = ("tenant not active", "shutdown", "shutting down", "not ready", "being deleted")
 _REFUSALS = ("vector length", "with length", "dimension", "no such prop", "invalid ", "not valid")
 
@@ -134,6 +134,19 @@ class WeaviateStore:
             if passed >= limit or not full or asked >= _ASKED_MAX:
                 return near[:limit]
             asked = min(asked * 4, _ASKED_MAX)
+
+    async def lacks(self, place: str) -> bool:
+        if place in self._known:
+            return False
+        async with self._asked() as objects:
+            try:
+                there = await objects.tenants.exists(place)
+            except WeaviateBaseError:  # the collection went with the last place in it
+                await ensure_collection((await self._connected()).client, self._space)
+                there = False
+        if there:
+            self._known.add(place)
+        return not there
 
     async def put(self, objects: Sequence[StoredObject]) -> None:
         """In batches by place. What the server will not take is `StoreRefused`, by memory id."""
@@ -297,12 +310,11 @@ class WeaviateStore:
             return failed
 
         failed = await self._with_place(place, insert)
-        if failed is None:  # deleted behind our back, or its making was lost
+        if failed is None:  # what was in it is gone, too: who told it has to know
             self._known.discard(place)
-            await self._ensure_place(place)
-            failed = await self._with_place(place, insert)
+            raise Unavailable(f"the memory store has lost the place {place!r}", place=place)
         refused: dict[str, str] = {}
-        for index, why in (failed or {}).items():
+        for index, why in failed.items():
             if why:
                 refused[objects[index].placed.ref.id] = why
             else:
@@ -375,7 +387,7 @@ async def _woken(ask: Callable[[], Awaitable[T]]) -> T | None:
             return await ask()
         except WeaviateBaseError as error:
             text = str(error)
-            if _NO_PLACE in text:
+            if any(words in text for words in _NO_PLACE):
                 return None
             if not left or not any(word in text for word in _WAKING):
                 raise
