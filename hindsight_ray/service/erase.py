@@ -1,7 +1,7 @@
 """Erase a user: every text that is theirs or names them, what was derived from it, and proof of it.
 
-The erasure is put on a list outside the home first, so that a backup that is restored later erases
-them again. What remains are ids: in the audit, of tombstones, of runs that others name.
+The erasure is put on a list outside the home before it is committed, so that a backup that is
+restored later erases them again. What remains are ids: in the audit, of tombstones, of runs that others name.
 """
 
 from collections.abc import Sequence
@@ -55,7 +55,6 @@ async def erase(world: World, caller: Caller, command: Erase) -> Erased:
             "at": admitted.now,
         }
     )
-    await erasing.note(erasure)
     async with changing(world, erasure.erasure_id) as unit:
         admitted = await admit(world, unit, caller)
         admitted.require("administer", GLOBAL)
@@ -64,6 +63,7 @@ async def erase(world: World, caller: Caller, command: Erase) -> Erased:
             unit, admitted, verb="Erase", action="administer", scope=GLOBAL,
             name=user_scope(command.user),
         )  # fmt: skip
+        await erasing.note(erasure)  # last: what is refused before is not carried out later
     remains = await _with_store(world, caller.tenant, done, await erasing.remains(done.wiped.texts))
     return Erased(
         erasure=erasure,

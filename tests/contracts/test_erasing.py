@@ -14,7 +14,8 @@ from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.base import build
 from hindsight_ray.domain.erasure import Erased
 from hindsight_ray.domain.rows import AuditEntry
-from hindsight_ray.errors import AccessDenied, NotFound
+from hindsight_ray.domain.settings import Settings
+from hindsight_ray.errors import AccessDenied, Busy, NotFound
 from hindsight_ray.service.erase import erase_again
 from tests.asking import ask
 from tests.canaries import PLACES, canary, left, planted
