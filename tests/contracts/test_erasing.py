@@ -140,6 +140,21 @@ async def test_the_audit_keeps_ids_and_stays_whole(home: Staged) -> None:
 
 
 @pytest.mark.covers("erase.rights")
+async def test_an_erasure_that_was_refused_is_not_carried_out_later(tmp_path: Path) -> None:
+    impatient = Settings(lock_wait_s=0.05)
+    async with world(tmp_path / "home", settings=impatient) as home:
+        token = await home.ticket(agent="planner", user="alice")
+        operator = await home.operator()
+        async with home.world.ledger.writing():
+            with pytest.raises(Busy):
+                await ask(home, operator, c.Erase, user="alice")
+        kept = await ask(home, token, c.Write, command_id="w", content="Alice moved to Lima")
+        assert await erase_again(home.world) == 0
+        assert (await ask(home, token, c.Get, memory_id=kept.ids[0])).content
+        assert not erasure_list(home.path).exists()
+
+
+@pytest.mark.covers("erase.rights")
 async def test_only_who_administers_erases(home: Staged) -> None:
     for token in (await home.ticket(user="alice"), await home.ticket(agent="curator")):
         with pytest.raises(AccessDenied):
