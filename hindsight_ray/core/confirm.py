@@ -1,6 +1,7 @@
 """A statement that waited and is said again with confidence: it waits no longer."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hindsight_ray.core.conflict import likeness, read
 from hindsight_ray.core.verdict import (
@@ -43,10 +44,10 @@ def confirmed(
         if longer is None:
             continue
         if verdict.pending:
-            why = f"{memory.id} says the same, and waits"
+            found = Verdict(why=f"{memory.id} says the same, and waits", otherwise=verdict.why)
             if not longer:
-                return Verdict(duplicate_of=memory, why=why)
-            return Verdict(merged=memory.model_copy(update=longer), why=why)
+                return replace(found, duplicate_of=memory)
+            return replace(found, merged=memory.model_copy(update=longer))
         takes = draft.source.weight >= memory.source.weight or outweighs(draft, memory)
         changes = {
             "status": "active",

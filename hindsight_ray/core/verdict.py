@@ -57,6 +57,7 @@ class Verdict:
     outdated: tuple[Memory, ...] = ()  # superseded by the new one
     set_aside: tuple[Memory, ...] = ()  # to wait for a person together with the new one
     pending: bool = False
+    otherwise: str = ""  # why it would wait, were what it is taken for not there
     tags: tuple[str, ...] = ()
     why: str = ""
     asks: tuple[Pair, ...] = ()  # what rules are not sure of and no judge has been asked

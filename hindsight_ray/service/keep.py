@@ -43,6 +43,7 @@ from hindsight_ray.service.foreseen import Foreseen, Part
 from hindsight_ray.service.privacy import let_in
 from hindsight_ray.service.room import room_for, room_unread, with_room_made
 from hindsight_ray.service.settle import changing
+from hindsight_ray.service.unshown import hidden_among, unnamed
 from hindsight_ray.service.world import World
 
 
@@ -127,7 +128,8 @@ async def _kept(
 async def commit_draft(
     world: World, unit: Unit, prepared: Prepared, by: Author, *, reader: Admitted | None
 ) -> Receipt | judging.Undecided:
-    """Compare, decide and commit within `unit`; the receipt tells all, so mind who gets it.
+    """Compare, decide and commit within `unit`; the receipt names what its reader may be shown, but
+    tells all to one who may not read the scope: mind who gets it.
 
     `Undecided`, which `judging.judged` answers, is returned before anything is changed.
     """
@@ -141,10 +143,15 @@ async def commit_draft(
     asks = tuple(pair for verdict in judged for pair in verdict.asks)
     if asks and judging.has_judge(world):
         return judging.Undecided(draft.tenant, asks)
+    known = None
     if all(verdict.duplicate_of is not None for verdict in judged):
-        return await _found_again(unit, draft, judged, by)
-    if len(judged) == 1 and judged[0].merged is not None:
-        return await _merge(unit, prepared, judged[0], by)
+        known = await _found_again(unit, draft, judged, by)
+    elif len(judged) == 1 and judged[0].merged is not None:
+        known = await _merge(unit, prepared, judged[0], by)
+    if known is not None:
+        if reader is not None and await hidden_among(unit, reader, known.ids):
+            known = _as_new(prepared, judged, by)
+        return known if reader is None else await unnamed(unit, reader, known)
     made = 0
     if reader is None or reader.may_read(draft.audience):  # whatever labels the draft bears
         touched = {m.id for verdict in judged for m in (*verdict.outdated, *verdict.set_aside)}
@@ -152,8 +159,8 @@ async def commit_draft(
         made = await room_for(world, unit, draft, by, parts, reader=reader, spare=touched)
     else:
         await room_unread(world, unit, draft, by, len(prepared.parts))
-    receipt = await _store(world, unit, prepared, judged, by)
-    return with_room_made(receipt, made)
+    receipt = with_room_made(await _store(world, unit, prepared, judged, by), made)
+    return receipt if reader is None else await unnamed(unit, reader, receipt)
 
 
 def own_ids(draft: Draft, parts: int) -> tuple[MemoryUuid, ...]:
@@ -262,11 +269,7 @@ async def _store(
         await _restate(unit, kept, "outdated", by, superseded_by=ids[0])
     for kept in _touched(judged, "set_aside", ids) if _aim(prepared) == "active" else ():
         await _restate(unit, kept, "pending", by)
-    if status == "quarantined":
-        reasons.append("untrusted text: set apart until somebody with `review` accepts it")
-    if prepared.secrets:
-        reasons.append(f"secrets masked: {prepared.secrets}")
-    why = commit.joined(reasons)
+    why = _why(prepared, reasons, status)
     result: WriteResult = "stored"
     if status != "active":
         result = "pending"
@@ -275,6 +278,21 @@ async def _store(
     elif len(ids) > 1:
         result = "split"
     return _receipt(draft, by, result, ids, why)
+
+
+def _as_new(prepared: Prepared, judged: Sequence[Verdict], by: Author) -> Receipt:
+    """What is told to who may not be shown the record that says the same: as if it were new."""
+    status, otherwise = _aim(prepared), [verdict.otherwise for verdict in judged]
+    stored: WriteResult = "stored" if len(judged) == 1 else "split"
+    result: WriteResult = "pending" if status != "active" or any(otherwise) else stored
+    why = _why(prepared, [prepared.gate.why, *otherwise], status)
+    return _receipt(prepared.draft, by, result, own_ids(prepared.draft, len(judged)), why)
+
+
+def _why(prepared: Prepared, reasons: Sequence[str], status: Status) -> str:
+    apart = "untrusted text: set apart until somebody with `review` accepts it"
+    masked = f"secrets masked: {prepared.secrets}" if prepared.secrets else ""
+    return commit.joined([*reasons, apart if status == "quarantined" else "", masked])
 
 
 def _touched(judged: Sequence[Verdict], which: str, own: Sequence[str]) -> list[Memory]:

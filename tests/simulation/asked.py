@@ -309,14 +309,12 @@ class Asked:
             return done if reads else ("ok", ("stored", (own,))), None
         twin = model.twin(new) if reads else None
         waited = model.confirmed(new) if reads and twin is None else None
+        as_new: Said = ("ok", ("stored" if new.status == "active" else "pending", (own,)))
         if waited is not None:
             real: Said = ("ok", ("merged", (waited,)))
-            effect = partial(_confirm, model.memories[waited], new)
+            change = partial(_confirm, new=new)
         elif twin is None:
-            result = "stored" if new.status == "active" else "pending"
-            real = ("ok", (result, (own,)))
-
-            effect = partial(model.memories.__setitem__, own, new)
+            real, change = as_new, None
         else:
             old = model.memories[twin]
             adds = new.decides_end_of(old)
@@ -326,15 +324,22 @@ class Asked:
             touched, takes = (longer or accepts) and may, new.outweighs(old) and may
             real = ("ok", ("merged" if touched else "duplicate", (twin,)))
 
-            effect = partial(
+            change = partial(
                 _add_to,
-                old,
-                new,
+                new=new,
                 longer=touched and longer,
                 accepts=touched and accepts,
                 takes=takes,
                 rests=(touched and accepts and adds) or takes,
             )
+        known = waited or twin
+        if known is None or change is None:
+            effect: Effect = partial(model.memories.__setitem__, own, new)
+        else:
+            effect = partial(change, model.memories[known])
+            change(after := replace(model.memories[known]))
+            if not model.shows(who, after):
+                real = as_new
         told = real if reads else ("ok", ("stored", (own,)))
         return told, self._once(key, real, effect)
 
