@@ -487,7 +487,8 @@ REQUIREMENTS: dict[str, Requirement] = {
         "an error is one line; exit 1 for a refusal, 2 for misuse", "hindsight_ray/entry/cli"
     ),
     "cli.places": _R(
-        "a mistyped home, tenant, ticket or name is refused with what is there, and begins nothing",
+        "a mistyped home, tenant, ticket or name is refused with what is there; what is refused"
+        " begins nothing",
         "hindsight_ray/entry/cli",
     ),
     "cli.advice": _R(

@@ -73,6 +73,47 @@ def test_what_keeps_something_begins_the_first_tenant_and_others_only_when_asked
     assert cli("tenant", "list", "--json").document == {"tenants": ["acme", "globex"]}
 
 
+REFUSED = (
+    ("write", "x", "--agent", "planner", "--scope", "global"),
+    ("write", "x", "--agent", "planner", "--source", "user"),
+    ("write", "x", "--user", "alice", "--expires", "2020-01-01"),
+    ("import", "LOG", "--format", "openai-messages", "--agent", "planner"),
+    ("privacy", "--personal", "keep", "--user", "alice"),
+)
+
+
+@pytest.mark.covers("cli.places")
+@pytest.mark.parametrize("line", REFUSED, ids=" ".join)
+def test_what_is_refused_begins_neither_a_home_nor_a_tenant(
+    cli: Cli, home: pathlib.Path, tmp_path: pathlib.Path, line: tuple[str, ...]
+) -> None:
+    log = tmp_path / "log.json"
+    log.write_text(json.dumps([{"role": "user", "content": "Hello"}]), encoding="utf-8")
+    said = [str(log) if word == "LOG" else word for word in line]
+    first = cli(*said, "--tenant", "acme")
+    assert first.code in (1, 2)
+    assert len(first.err.splitlines()) == 1
+    assert not home.exists()
+    cli("ticket", *ALICE)
+    other = cli(*said, "--tenant", "globex", "--new-tenant")
+    assert (other.code, other.err) == (first.code, first.err)
+    assert _tenants(home) == ("acme",)
+
+
+@pytest.mark.covers("cli.places")
+def test_another_tenant_begins_under_the_policy_that_is_in_force(
+    cli: Cli, tmp_path: pathlib.Path
+) -> None:
+    cli("ticket", *ALICE)
+    policy = cli("policy", "show").out + "p, role:agent, *, global, write, allow\n"
+    line = ("write", "x", "--agent", "planner", "--scope", "global", "--tenant", "globex")
+    assert cli(*line, "--new-tenant").code == 1
+    file = tmp_path / "mine.csv"
+    file.write_text(policy, encoding="utf-8")
+    assert cli("policy", "load", str(file)).code == 0
+    assert cli(*line, "--new-tenant").code == 0
+
+
 @pytest.mark.covers("cli.places")
 def test_names_that_are_not_the_ticket_s_are_refused(cli: Cli) -> None:
     token = cli("ticket", *ALICE, "--agent", "planner").out.strip()
@@ -102,7 +143,7 @@ def test_a_ticket_is_ended_by_its_text_or_its_id_and_nothing_else_is_taken(cli: 
 
 @pytest.mark.covers("cli.places")
 def test_an_import_says_what_it_took_and_exits_with_one_where_that_is_nothing(
-    cli: Cli, tmp_path: pathlib.Path
+    cli: Cli, home: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
     log = tmp_path / "log.json"
     line = ("import", str(log), "--format", "openai-messages", "--tenant", "acme")
@@ -110,6 +151,7 @@ def test_an_import_says_what_it_took_and_exits_with_one_where_that_is_nothing(
     nothing = cli(*line)
     assert nothing.code == 1
     assert "nothing was taken" in nothing.out
+    assert not home.exists()
     messages = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"}]
     log.write_text(json.dumps(messages), encoding="utf-8")
     assert cli(*line).code == 0

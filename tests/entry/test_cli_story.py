@@ -169,6 +169,7 @@ def test_a_sound_policy_is_put_in_force_and_a_faulty_one_changes_nothing(
     text = shipped.read_text(encoding="utf-8")
     mine.write_text(text + "p, role:agent, *, global, write, allow\n", encoding="utf-8")
     assert cli_json("policy", "check", str(mine))["valid"] is True
+    cli("ticket", *PLANNER)
     assert cli("write", "Known to all", *PLANNER, "--scope", "global").code == 1
     cli_json("policy", "load", str(mine), "--tenant", "acme")
     assert cli("write", "Known to all", *PLANNER, "--scope", "global").code == 0

@@ -14,7 +14,8 @@ from hindsight_ray.client.memory import Memory
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.base import Value, build
 from hindsight_ray.entry.cli.options import Asked
-from hindsight_ray.entry.cli.places import check_home, check_tenant
+from hindsight_ray.entry.cli.places import begins_home, begins_tenant, check_home, check_tenant
+from hindsight_ray.entry.cli.rehearsal import thrown_away, without_texts
 from hindsight_ray.errors import InvalidInput, InvalidSettings, Unavailable
 
 TOKEN_PARTS = 3  # of a ticket's text, between dots
@@ -42,6 +43,10 @@ async def caller_memory(hindsight: Hindsight, asked: Asked) -> Memory:
     await check_who(hindsight, asked)
     if asked.ticket is not None:
         return hindsight.as_caller(asked.ticket)
+    return await _named(hindsight, asked)
+
+
+async def _named(hindsight: Hindsight, asked: Asked) -> Memory:
     if asked.agent is None and asked.user is None:
         return hindsight.operator(asked.tenant_named())
     fields = asked.ticket_fields(lifetime_s=TICKET_LIFETIME_S)
@@ -49,11 +54,27 @@ async def caller_memory(hindsight: Hindsight, asked: Asked) -> Memory:
 
 
 @asynccontextmanager
-async def asking(asked: Asked) -> AsyncGenerator[Memory]:
-    """The memory of who asks; a line that names nobody is refused before anything is opened."""
+async def asking(asked: Asked, first: c.Command | None = None) -> AsyncGenerator[Memory]:
+    """The memory of who asks; a line that names nobody is refused before anything is opened.
+
+    Where a memory or a tenant begins with it, what would be refused of `first` is refused before.
+    """
     asked.check_caller()
+    begins = begins_home(asked)
+    if begins:
+        await _rehearsed(asked, first, None)
     async with opened(asked) as hindsight:
+        alone = asked.begins and asked.ticket is None and not begins
+        if alone and await begins_tenant(hindsight, asked):
+            await _rehearsed(asked, first, hindsight)
         yield await caller_memory(hindsight, asked)
+
+
+async def _rehearsed(asked: Asked, command: c.Command | None, like: Hindsight | None) -> None:
+    if command is None:
+        return
+    async with thrown_away(asked.tenant_named(), like) as tried:
+        await _asked(await _named(tried, asked), without_texts(command))
 
 
 async def check_who(hindsight: Hindsight, asked: Asked) -> None:
@@ -87,7 +108,7 @@ async def with_first_tenant(asked: Asked, hindsight: Hindsight) -> Asked:
 async def ask(asked: Asked, kind: type[c.Command], fields: Mapping[str, object]) -> Any:
     """The answer to one command. What was not said is left to the command's own defaults."""
     command = built(kind, fields)
-    async with asking(asked) as memory:
+    async with asking(asked, command) as memory:
         return await _asked(memory, command)
 
 

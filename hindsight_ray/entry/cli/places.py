@@ -24,12 +24,18 @@ def is_home(folder: pathlib.Path) -> bool:
     return any((folder / name).is_file() for name in (LEDGER_FILE, KEY_FILE, SETTINGS_FILE))
 
 
+def begins_home(asked: Asked) -> bool:
+    """Whether a memory begins here with this command; a ticket is of one that is there."""
+    here = asked.address is None and asked.ticket is None
+    return asked.begins and here and not is_home(asked.folder)
+
+
 def check_home(asked: Asked) -> None:
     """Raise `HomeInvalid` where there is no memory and the command would not begin one."""
     folder = asked.folder
     if is_home(folder) or (folder.exists() and not folder.is_dir()):
         return
-    if asked.begins and asked.ticket is None:  # a ticket is of a memory that is there
+    if begins_home(asked):
         note(asked.json, f"a new memory begins in {folder}")
         return
     near = _homes_near(folder)
@@ -37,16 +43,26 @@ def check_home(asked: Asked) -> None:
     raise HomeInvalid(f"no memory is in `--home` {folder}; {there}", home=str(folder))
 
 
+def begun(tenants: Sequence[str]) -> Sequence[str]:
+    """Those of somebody: where a deployment keeps its own audit, nobody has begun anything."""
+    return [one for one in tenants if one != DEPLOYMENT]
+
+
 async def check_tenant(hindsight: Hindsight, asked: Asked) -> None:
     """Raise `NotFound` for a tenant that is not there and that the command may not begin."""
+    if await begins_tenant(hindsight, asked):
+        note(asked.json, f"the tenant {asked.tenant} begins")
+
+
+async def begins_tenant(hindsight: Hindsight, asked: Asked) -> bool:
+    """Whether the tenant begins with this command. Raises `NotFound` as `check_tenant` does."""
     name = asked.tenant_named()
     tenants = await hindsight.tenants()
     if name in tenants:
-        return
-    tenants = tuple(one for one in tenants if one != DEPLOYMENT)  # its own audit is no beginning
+        return False
+    tenants = begun(tenants)
     if asked.begins and (asked.new_tenant or not tenants):
-        note(asked.json, f"the tenant {name} begins")
-        return
+        return True
     if not tenants:
         there = "there is none yet; a first `write` or `ticket` begins one"
     else:

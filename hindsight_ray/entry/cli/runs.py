@@ -103,7 +103,12 @@ async def imported(
         "format": format_, "text": _text_of(file), "scope": scope, "trusted": not untrusted,
     }  # fmt: skip
     log = built(c.ImportRuns, fields)
-    PARSERS[log.format](log.text)  # refused now, so that a file that is no log begins nothing
+    parsed = PARSERS[log.format](log.text)
+    if not parsed.runs:  # nor does it begin a memory
+        refused = tuple(c.Refused(position=at, reason=reason) for at, reason in parsed.refused)
+        nothing = c.ImportReport(runs=0, events=0, repeated=0, refused=refused)
+        show.answer(asked.json, nothing, show.imported(nothing))
+        return 1
     report: c.ImportReport = await ask(asked, c.ImportRuns, fields)
     show.answer(asked.json, report, show.imported(report))
     return 0 if report.runs or report.repeated else 1
