@@ -41,6 +41,8 @@ _ALONE = {
 _CPUS = 8  # actors reserve none; it only bounds how many plain tasks run at once
 _STORE_BYTES = 128 * 1024 * 1024
 _JOIN = {"RAY_gcs_server_port_wait_time_s": "8"}  # that is, attempts of a second each
+_JOIN_OWN = {"RAY_gcs_server_port_wait_time_s": "60"}  # what has just been started may be slow
+_started: set[str] = set()  # addresses of clusters that this process has started
 _START_CHECKS = 600
 _START_PAUSE_S = 0.1
 _END_WAIT_S = 20.0
@@ -87,13 +89,14 @@ def attach(address: str | None) -> Attached:
     """Join the cluster at `address`, or start one for this process if it is None.
 
     In a process that is part of a cluster already (an actor, a task, a driver) this only looks
-    which. Raises `Unavailable` if nothing answers at the address.
+    which. Raises `Unavailable` if nothing answers at the address, or Ray does not start in time.
     """
     if ray.is_initialized():
         return _attached(made=False, ours=False)
     if address is not None:
         _require_listener(address)
-    with _environment(_ALONE if address is None else {**_ALONE, **_JOIN}):
+    join = {} if address is None else _JOIN_OWN if address in _started else _JOIN
+    with _environment({**_ALONE, **join}):
         use_token(make=address is None)
         try:
             if address is None:
@@ -113,15 +116,27 @@ def attach(address: str | None) -> Attached:
                     log_to_driver=False,
                     configure_logging=False,
                 )
-        except (ConnectionError, AuthenticationError) as error:
-            raise Unavailable(
-                f"no Ray cluster at {address!r} takes this process in: it does not answer, or"
-                f" refuses the token ({TOKEN_IS}); {error}",
-                address=address,
-            ) from None
         except ValueError as error:
             raise InvalidSettings(f"`address` {address!r} is not usable: {error}") from None
+        except Exception as error:  # noqa: BLE001 - Ray raises `Exception` itself, among others
+            _ray.shutdown()  # what it had begun
+            raise _not_in(address, error) from None
     return _attached(made=True, ours=address is None)
+
+
+def _not_in(address: str | None, error: Exception) -> Unavailable:
+    """Why Ray has not made this process part of a cluster, and what to do about it."""
+    if address is None or address in _started:
+        return Unavailable(
+            f"Ray has not started in time: {error}; the machine may be busy, so try again"
+        )
+    refused = f"refuses the token ({TOKEN_IS})"
+    if not isinstance(error, AuthenticationError):  # Ray takes some refusals for silence
+        refused = f"does not answer in time, as while it starts on a busy machine, or {refused}"
+    return Unavailable(
+        f"no Ray cluster at {address!r} takes this process in: it {refused}; {error}",
+        address=address,
+    )
 
 
 def start_lasting(home: Path) -> tuple[str, int]:
@@ -147,7 +162,9 @@ def start_lasting(home: Path) -> tuple[str, int]:
             stderr=log,
             start_new_session=True,
         )
-    return f"127.0.0.1:{port}", process.pid
+    address = f"127.0.0.1:{port}"
+    _started.add(address)
+    return address, process.pid
 
 
 async def wait_until_up(address: str, pid: int) -> None:
