@@ -4,6 +4,7 @@ There are no sessions and no cookies, so nothing of an earlier request can lend 
 later one, and no page in a browser can send a request that somebody's ticket goes along with.
 """
 
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +16,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from hindsight_ray.client.hindsight import Hindsight
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.caller import Caller
-from hindsight_ray.errors import HindsightError, InvalidTicket
+from hindsight_ray.errors import HindsightError, InvalidTicket, RateLimited
 
 _ASKING = "hindsight.asking"  # where the ticket's holder waits in a request's scope
+AT_ONCE_MAX = 64  # requests of one ticket: the connections of a door are everybody's
 MISSING = "this needs `Authorization: Bearer <ticket>`"
 
 Call = Callable[[str, c.Command], Awaitable[Any]]  # token and command to answer
@@ -48,6 +50,7 @@ class BearerTicket:
         self._app = app
         self._call = call
         self._is_open = is_open
+        self._in_hand: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or self._is_open(scope):
@@ -69,11 +72,27 @@ class BearerTicket:
 
     async def _served(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "POST":
-            await self._app(scope, receive, send)
+            await self._in_turn(scope, receive, send)
             return
         # Without sessions there is nothing to listen to and nothing to end.
         told = {"error": "MethodNotAllowed", "message": "send requests by POST"}
         await JSONResponse(told, status_code=405, headers={"Allow": "POST"})(scope, receive, send)
+
+    async def _in_turn(self, scope: Scope, receive: Receive, send: Send) -> None:
+        ticket = asking_of(scope).ticket_id
+        if self._in_hand[ticket] >= AT_ONCE_MAX:
+            message = f"one ticket has at most {AT_ONCE_MAX} requests at once; wait for their end"
+            told = {"error": RateLimited.__name__, "message": message}
+            answer = JSONResponse(told, status_code=429, headers={"Retry-After": "1"})
+            await answer(scope, receive, send)
+            return
+        self._in_hand[ticket] += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._in_hand[ticket] -= 1
+            if not self._in_hand[ticket]:
+                del self._in_hand[ticket]
 
 
 def asking_of(scope: Scope) -> Asking:

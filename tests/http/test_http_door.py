@@ -16,6 +16,7 @@ import uvicorn
 
 from hindsight_ray import compose, errors
 from hindsight_ray.client.hindsight import Hindsight
+from hindsight_ray.entry import bearer, mcp_server
 from hindsight_ray.entry.bearer import call_of
 from hindsight_ray.entry.http.answers import refused
 from hindsight_ray.entry.http.app import http_app
@@ -89,6 +90,61 @@ async def test_whoever_connects_and_says_nothing_is_hung_up_on() -> None:
         assert b"200" in await _said_to(port, head + b"Connection: close\r\n\r\n")
         # A further request that never ends its head is no better than a first one.
         assert (await _said_to(port, head + b"\r\n" + head)).count(b"200 OK") == 1
+
+
+@pytest.mark.covers("http.connections")
+async def test_whoever_never_ends_a_body_is_hung_up_on_and_holds_up_no_end(
+    tmp_path: pathlib.Path,
+) -> None:
+    async with compose.open(tmp_path / "home", embedding="hashed") as hindsight:
+        ticket = await hindsight.issue_ticket(tenant="acme", agent="planner")
+        half = (
+            "POST PATH HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+            "Accept: application/json, text/event-stream\r\n"
+            f"Authorization: Bearer {ticket.token}\r\nContent-Length: 500\r\n\r\n{{"
+        )
+        rates = Rates(5.0, 5.0)
+        for make, path in ((http_app, "/v1/search"), (mcp_server.http_app, mcp_server.PATH)):
+            app = make(call_of(hindsight), rates)
+            server = http_server(app, body_within_s=0.2)
+            async with _serving(server) as port:
+                assert await _said_to(port, half.replace("PATH", path).encode()) == b""
+
+
+@pytest.mark.covers("http.connections")
+async def test_one_ticket_takes_so_many_requests_at_once_and_leaves_others_the_rest(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bearer, "AT_ONCE_MAX", 3)
+    async with compose.open(tmp_path / "home", embedding="hashed") as hindsight:
+        greedy, other = [
+            await hindsight.issue_ticket(tenant="acme", agent=name) for name in ("greedy", "other")
+        ]
+
+        def head(token: str, length: int) -> bytes:
+            return (
+                "POST /v1/search HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
+                f"Content-Type: application/json\r\nAuthorization: Bearer {token}\r\n"
+                f"Content-Length: {length}\r\n\r\n"
+            ).encode()
+
+        body = b'{"query": "tea"}'
+        async with _serving(http_server(http_app(call_of(hindsight), Rates(5e3, 5e3)))) as port:
+            held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
+            for _, writer in held:
+                writer.write(head(greedy.token, 500))
+                await writer.drain()
+            asked = head(greedy.token, len(body)) + body
+            while b" 200 " in (said := await _said_to(port, asked)):
+                """Those that are held have not been looked at yet."""
+            assert b" 429 " in said.splitlines()[0]
+            assert b"at once" in said
+            assert b" 200 " in await _said_to(port, head(other.token, len(body)) + body)
+            for _, writer in held:
+                writer.close()
+            while b" 429 " in (said := await _said_to(port, asked)):
+                """Their ends have not been looked at yet."""
+            assert b" 200 " in said
 
 
 @pytest.mark.covers("http.connections")
