@@ -5,7 +5,6 @@ files. Nothing is read at import.
 """
 
 import json
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -13,6 +12,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from hindsight_ray.adapters.home import SETTINGS_FILE
+from hindsight_ray.adapters.whole_files import replace_file
 from hindsight_ray.adapters.yaml_files import read_yaml
 from hindsight_ray.domain.faults import told
 from hindsight_ray.domain.settings import Settings
@@ -63,10 +63,7 @@ def keep_settings(home: Path, settings: Settings, *, prefix: str = "") -> None:
     chosen = {name: value for name, value in fields.items() if name.startswith(prefix)}
     others = {name: value for name, value in _kept(home).items() if not name.startswith(prefix)}
     text = json.dumps({**others, **chosen}, indent=2, sort_keys=True)
-    # A name of its own: several processes may keep settings of one home at once.
-    fresh = home / f"{SETTINGS_FILE}.{secrets.token_hex(8)}"
-    fresh.write_text(text + "\n", encoding="utf-8")
-    fresh.replace(home / SETTINGS_FILE)
+    replace_file(home / SETTINGS_FILE, f"{text}\n".encode())
 
 
 def _kept(home: Path) -> dict[str, Any]:

@@ -451,6 +451,10 @@ REQUIREMENTS: dict[str, Requirement] = {
     "home.returning": _R("a home stays its deployment's while the authority restarts", _RUN),
     "home.deployed": _R("a home that a deployment uses refuses embedded opens by name", _RUN),
     "cluster.scale": _R("scaling amid work loses neither order nor a record", _RUN),
+    "cluster.crew": _R("whoever answers for a deployment was begun by it and is counted", _RUN),
+    "cluster.ended": _R(
+        "a start or an end that was cut short leaves nothing that the next does not put right", _RUN
+    ),
     "cluster.node": _R("a node that is lost amid work loses nothing acknowledged", _RUN),
     "cluster.place": _R("every actor starts on the node that is meant for it", _RUN),
     "review.pool": _R("a deployment's reviewers make the reviews that nobody asked for", _RUN),

@@ -4,10 +4,13 @@ The classes are decorated here and nowhere else, so that a test may build each o
 """
 
 import asyncio
+import contextlib
 import importlib
+import itertools
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import astuple
 from typing import Any
 
 import ray
@@ -22,14 +25,16 @@ from hindsight_ray.actors.plan import ActorState, Deployed, Plan
 from hindsight_ray.actors.reach import Reach
 from hindsight_ray.actors.recorder_host import RecorderHost
 from hindsight_ray.actors.reviewer import Reviewer
-from hindsight_ray.actors.roles import NAMESPACE, Crew, actor_name
+from hindsight_ray.actors.roles import NAMESPACE, Crew, actor_name, is_actor_name
 from hindsight_ray.actors.steward import Steward
 from hindsight_ray.errors import HindsightError, Unavailable
 
 _ray: Any = ray  # typed in part only
 _kv: Any = vars(importlib.import_module("ray.experimental.internal_kv"))  # has no public names
 _log = logging.getLogger(__name__)
-_CREW, _CREW_SPACE = b"crew", b"hindsight"
+_KEPT = b"hindsight"  # where these lie
+_CREW = b"crew"  # which authority is that of the actors there are, and how many they are
+_ENDING = b"ending"  # the authority whose deployment somebody has begun to end
 
 AUTHORITY = actor_name("authority", 0)
 _DRAINED: tuple[frozenset[str], ...] = (
@@ -74,7 +79,8 @@ async def bring_up(plan: Plan) -> Deployed:
         return await Reach().ask((AUTHORITY,), lambda authority: authority.bring_up.remote())
     except HindsightError:
         if mine:
-            _kill(AUTHORITY)
+            with contextlib.suppress(Unavailable):  # what went wrong first is what is told
+                await take_down()
         raise
 
 
@@ -93,9 +99,7 @@ async def _start_all(parts: Mapping[str, Sequence[Any]], plan: Plan) -> bool:
     for _ in range(_PLACE_TRIES):
         if not away:
             return bool(started)
-        for name in away:
-            _kill(name)
-        await _gone(tuple(away))
+        await _ended({name: one for name, one in _present().items() if name in away})
         await asyncio.sleep(_PLACE_PAUSE_S)
         for name in away:
             _start(name, plan, *parts[name])
@@ -145,32 +149,44 @@ async def _place_now(name: str) -> str:
 
 
 class RayHands:
-    """`CrewHands` of this cluster. What is remembered lies with the names of the actors."""
+    """`CrewHands` of this cluster, in the authority's process.
+
+    What is remembered lies with the names of the actors, under the id of this authority: it is the
+    same however often Ray restarts it, and another deployment's is another.
+    """
 
     def remembered(self) -> Crew | None:
-        found = _kv["_internal_kv_get"](_CREW, namespace=_CREW_SPACE)
-        return None if found is None else Crew(*json.loads(found))
+        found = json.loads(_kept(_CREW) or "{}")
+        return Crew(*found["crew"]) if found.get("of") == _own_id() else None
 
     def remember(self, crew: Crew) -> None:
-        numbers = json.dumps([crew.brokers, crew.recorder_hosts, crew.reviewers])
-        _kv["_internal_kv_put"](_CREW, numbers.encode(), overwrite=True, namespace=_CREW_SPACE)
+        _keep(_CREW, json.dumps({"of": _own_id(), "crew": astuple(crew)}))
 
-    def forget(self) -> None:
-        _kv["_internal_kv_del"](_CREW, namespace=_CREW_SPACE)
+    def ending(self) -> bool:
+        return _kept(_ENDING) == _own_id()
 
-    async def retire(self, names: Sequence[str]) -> None:
-        faults = await asyncio.gather(*(_drain(name, leaving=True) for name in names))
-        for name in names:
-            _kill(name)
-        await _gone(tuple(names))
-        said = "; ".join(fault for fault in faults if fault)
-        if said:
-            raise Unavailable(f"actors have left, but not all jobs had ended: {said}")
+    async def retire(self, but: Collection[str]) -> str:
+        return await _ended(
+            {name: actor for name, actor in _present().items() if name not in but}, leaving=True
+        )
 
 
-async def scale(crew: Crew) -> Deployed:
-    """Have so many actors of each role. Raises `Unavailable` if there is no deployment."""
-    return await Reach().ask((AUTHORITY,), lambda authority: authority.scale.remote(crew))
+def _own_id() -> str:
+    return str(_ray.get_runtime_context().get_actor_id())
+
+
+def _kept(key: bytes) -> str | None:
+    found = _kv["_internal_kv_get"](key, namespace=_KEPT)
+    return None if found is None else found.decode()
+
+
+def _keep(key: bytes, text: str) -> None:
+    _kv["_internal_kv_put"](key, text.encode(), overwrite=True, namespace=_KEPT)
+
+
+async def scale(numbers: Mapping[str, int]) -> Deployed:
+    """Have so many actors of each role named. Raises `Unavailable` if there is no deployment."""
+    return await Reach().ask((AUTHORITY,), lambda authority: authority.scale.remote(numbers))
 
 
 async def crew_now() -> Crew | None:
@@ -188,28 +204,59 @@ async def watch(*, wait_s: float = _ANSWER_WAIT_S) -> Deployed | None:
     return found.with_actors(states)
 
 
+async def half_ended() -> bool:
+    """Whether there is what a `take_down` that did not come to its end, or has not yet, left."""
+    there = _present()
+    if AUTHORITY not in there:
+        return bool(there)
+    return _kept(_ENDING) == _id_of(there[AUTHORITY])
+
+
 async def take_down() -> bool:
-    """Drain every actor and end them all. False if there is no deployment.
+    """Drain every actor and end them all. False if there are none.
 
     Whoever is asked by others drains after them, so that what is in hand is finished. Raises
     `Unavailable` naming whoever failed to drain, after all have been ended.
     """
-    found = await find()
-    if found is None:
-        return False
-    others = [name for name in found.crew.names() if name != AUTHORITY]
+    there = _present()
+    if AUTHORITY in there:  # from here on it starts nobody, for anyone
+        _keep(_ENDING, _id_of(there[AUTHORITY]))
     faults: list[str] = []
     for roles in _DRAINED:
-        leaving = [name for name in found.crew.names() if name.rpartition("-")[0] in roles]
-        faults += await asyncio.gather(*map(_drain, leaving))
-    for name in (*others, AUTHORITY):
-        _kill(name)
-    await _gone(found.crew.names())
-    RayHands().forget()
+        leaving = {name: one for name, one in there.items() if name.rpartition("-")[0] in roles}
+        faults += await asyncio.gather(*itertools.starmap(_drain, leaving.items()))
+    faults.append(await _ended(there))
+    rest = _present()  # whoever it was starting meanwhile
+    if AUTHORITY not in rest:
+        await _ended(rest)
     said = "; ".join(fault for fault in faults if fault)
     if said:
         raise Unavailable(f"`deployment` has ended, but not all jobs had: {said}")
-    return True
+    return bool(there)
+
+
+async def _ended(actors: Mapping[str, ActorHandle[Any]], *, leaving: bool = False) -> str:
+    """End these, who drain first if they are `leaving`; what went wrong in that."""
+    faults: list[str] = []
+    if leaving:
+        drains = (_drain(name, one, leaving=True) for name, one in actors.items())
+        faults = await asyncio.gather(*drains)
+    for one in actors.values():
+        _ray.kill(one, no_restart=True)
+    await _gone(actors)
+    return "; ".join(fault for fault in faults if fault)
+
+
+def _present() -> dict[str, ActorHandle[Any]]:
+    """Every actor on this cluster that has the name of one of a deployment's, whoever began it."""
+    found = _ray.util.list_named_actors(all_namespaces=True)
+    names = sorted(one["name"] for one in found if one["namespace"] == NAMESPACE)
+    there = {name: _handle(name) for name in names if is_actor_name(name)}
+    return {name: one for name, one in there.items() if one is not None}
+
+
+def _id_of(actor: ActorHandle[Any]) -> str:
+    return str(vars(actor)["_ray_actor_id"].hex())
 
 
 def _start(name: str, plan: Plan, kind: type[Any], *arguments: Any) -> bool:
@@ -278,16 +325,13 @@ async def _state(name: str, wait_s: float) -> ActorState:
     return ActorState(name, **said)
 
 
-async def _drain(name: str, *, leaving: bool = False) -> str:
+async def _drain(name: str, actor: ActorHandle[Any], *, leaving: bool = False) -> str:
     """Have an actor finish what it has in hand; what went wrong in that, or nothing.
 
     One that does not answer has nothing in flight that anybody was told of.
     """
-    handle = _handle(name)
-    if handle is None:
-        return ""
     try:
-        await asyncio.wait_for(_awaited(handle.drain.remote(leaving)), _ANSWER_WAIT_S)
+        await asyncio.wait_for(_awaited(actor.drain.remote(leaving)), _ANSWER_WAIT_S)
     except (RayActorError, TimeoutError):
         return ""
     except RayTaskError as failure:
@@ -299,16 +343,12 @@ async def _awaited(reference: Any) -> Any:
     return await reference
 
 
-def _kill(name: str) -> None:
-    handle = _handle(name)
-    if handle is not None:
-        _ray.kill(handle, no_restart=True)
-
-
-async def _gone(names: tuple[str, ...]) -> None:
-    """Wait until the cluster has given the names free."""
+async def _gone(actors: Mapping[str, ActorHandle[Any]]) -> None:
+    """Wait until the cluster has given their names free, or to others."""
+    ids = {_id_of(one) for one in actors.values()}
     for _ in range(_GONE_CHECKS):
-        if not any(_handle(name) for name in names):
+        there = filter(None, map(_handle, actors))
+        if ids.isdisjoint(map(_id_of, there)):
             return
         await asyncio.sleep(_GONE_PAUSE_S)
     raise Unavailable("`deployment` does not end; see `hindsight-ray status`")

@@ -2,7 +2,7 @@
 
 import zlib
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from hindsight_ray.domain import commands as c
 
@@ -65,6 +65,12 @@ class Crew:
 def actor_name(role: Role, number: int) -> str:
     """The name under which an actor is found in the namespace."""
     return f"{role}-{number}"
+
+
+def is_actor_name(name: str) -> bool:
+    """Whether an actor of a deployment may have this name: others share the namespace."""
+    role, _, number = name.rpartition("-")
+    return role in get_args(Role) and number.isdecimal()
 
 
 def role_of(command: c.Command) -> Role:

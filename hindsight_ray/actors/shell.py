@@ -16,6 +16,8 @@ from hindsight_ray.errors import Unavailable
 from hindsight_ray.service import door
 from hindsight_ray.service.world import Opened, World
 
+STOPPING = "`deployment` is stopping; start it again with `hindsight-ray up`"
+
 WorldFactory = Callable[[], Awaitable[Opened]]  # picklable: a restart builds the world anew
 
 
@@ -87,7 +89,7 @@ class Shell:
         if self._leaving:
             raise Unavailable("this process has left the deployment; ask another", leaving=True)
         if self._draining:
-            raise Unavailable("`deployment` is stopping; start it again with `hindsight-ray up`")
+            raise Unavailable(STOPPING)
         if self._opened is None:
             async with self._building:
                 if self._opened is None:

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from hindsight_ray.adapters.listening import listens
+from hindsight_ray.adapters.whole_files import replace_file
 from hindsight_ray.errors import HomeInUse, HomeInvalid, StorageFailed
 
 R = TypeVar("R")
@@ -187,10 +188,8 @@ def _checked(action: Callable[[], R], folder: Path) -> R:
 
 
 def _write_mode(folder: Path, address: str) -> None:
-    draft = folder / f".{MODE_FILE}.{os.getpid()}"
-    text = json.dumps({"mode": "deployment", "address": address}) + "\n"
-    _checked(lambda: draft.write_text(text, encoding="utf-8"), folder)
-    draft.replace(folder / MODE_FILE)
+    text = json.dumps({"mode": "deployment", "address": address})
+    replace_file(folder / MODE_FILE, f"{text}\n".encode())
 
 
 def _written_address(folder: Path) -> str | None:

@@ -8,6 +8,7 @@ from hindsight_ray.adapters.clock import SystemClock
 from hindsight_ray.adapters.policy.tickets import OPERATOR_KEYS
 from hindsight_ray.compose.embedded import ledger_of, settings_of
 from hindsight_ray.domain.rows import AuditEntry
+from hindsight_ray.ports import Unit
 from hindsight_ray.service.policy_check import OPERATOR
 from hindsight_ray.service.strangers import DEPLOYMENT
 
@@ -27,25 +28,30 @@ async def retire(home: Path, kid: str) -> None:
 
 @asynccontextmanager
 async def _noted(home: Path, verb: str, kid: str) -> AsyncGenerator[None]:
-    """An entry of the deployment's own audit: undone with the change, and not done without it."""
+    """An entry of the deployment's own audit; keys and entry change together or not at all."""
     ledger = await ledger_of(home, settings_of(home, {}))
     try:
-        now = SystemClock().now()
-        async with ledger.writing() as unit:
-            await unit.policy.add_tenant(DEPLOYMENT, now)  # so that it can be asked for
-            await unit.audit.append(
-                AuditEntry(
-                    tenant=DEPLOYMENT,
-                    at=now,
-                    principal=f"agent:{OPERATOR}",
-                    verb=verb,
-                    object=f"key:{kid}",
-                    effect="allow",
-                    rule="",
-                    revision=(await unit.policy.standing(DEPLOYMENT, "")).revision,
-                )
-            )
-            await unit.audit.newest(DEPLOYMENT, limit=1)  # written by now, or refused
-            yield
+        with OPERATOR_KEYS.as_before_unless_done(home):
+            async with ledger.writing() as unit:
+                await _note(unit, verb, kid)
+                yield
     finally:
         await ledger.close()
+
+
+async def _note(unit: Unit, verb: str, kid: str) -> None:
+    now = SystemClock().now()
+    await unit.policy.add_tenant(DEPLOYMENT, now)  # so that it can be asked for
+    await unit.audit.append(
+        AuditEntry(
+            tenant=DEPLOYMENT,
+            at=now,
+            principal=f"agent:{OPERATOR}",
+            verb=verb,
+            object=f"key:{kid}",
+            effect="allow",
+            rule="",
+            revision=(await unit.policy.standing(DEPLOYMENT, "")).revision,
+        )
+    )
+    await unit.audit.newest(DEPLOYMENT, limit=1)  # written by now, or refused

@@ -114,11 +114,14 @@ async def scale(
     where = address or await _address_of(home)
     if where is None:
         raise Unavailable("there is no deployment to scale; `hindsight-ray up` starts one")
-    found = await _watched(where)
+    cluster.attach(where)
+    found = await deployment.find()
+    if found is None:
+        raise _none_at(where)
     given = {"brokers": brokers, "recorder_hosts": recorder_hosts, "reviewers": reviewers}
     changed = {name: number for name, number in given.items() if number is not None}
-    wanted = build_settings({**found.settings.model_dump(), **changed})
-    await deployment.scale(Crew(wanted.brokers, wanted.recorder_hosts, wanted.reviewers))
+    build_settings({**found.settings.model_dump(), **changed})
+    await deployment.scale(changed)
     return await _watched(where, wait_s=_CREW_WAIT_S)
 
 
@@ -166,8 +169,12 @@ async def _watched(address: str, *, wait_s: float = _ANSWER_WAIT_S) -> Deployed:
     cluster.attach(address)
     found = await deployment.watch(wait_s=wait_s)
     if found is None:
-        raise Unavailable(f"there is no deployment at {address!r}; `hindsight-ray up` starts one")
+        raise _none_at(address)
     return found
+
+
+def _none_at(address: str) -> Unavailable:
+    return Unavailable(f"there is no deployment at {address!r}; `hindsight-ray up` starts one")
 
 
 async def _through(tie: Attached, home: Path | None, given: Mapping[str, object]) -> Connection:

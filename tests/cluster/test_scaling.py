@@ -1,16 +1,22 @@
 """A deployment gets more and fewer processes while it works; nobody loses order or a record."""
 
 import asyncio
+import os
+import signal
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+import ray
 
 from hindsight_ray import compose
+from hindsight_ray.actors import deployment
+from hindsight_ray.actors.roles import NAMESPACE, Crew
 from hindsight_ray.errors import HindsightError
 from tests.cluster.conftest import Team
 
+_ray: Any = ray  # typed in part only
 _AGENTS = 6
 _BATCHES = 30
 
@@ -37,6 +43,25 @@ class Stream(threading.Thread):
         if self.failure is not None:
             raise self.failure
         return self.acknowledged
+
+
+class Stray:
+    """Bears the name of a deployment's actor and was left by another one."""
+
+    async def drain(self, leaving: bool = False) -> None: ...
+
+
+_stray = _ray.remote(num_cpus=0)(Stray)
+
+
+def _there() -> set[str]:
+    found = _ray.util.list_named_actors(all_namespaces=True)
+    return {one["name"] for one in found if one["namespace"] == NAMESPACE}
+
+
+def _crew() -> Crew | None:
+    """How many there are by now, which waits for none of them but the authority."""
+    return asyncio.run(deployment.crew_now())
 
 
 def _scaled(team: Team, brokers: int, hosts: int) -> None:
@@ -97,3 +122,43 @@ def test_scaling_up_and_down_amid_work_keeps_order_and_everything_acknowledged(t
     states = {one.name: one for one in team.deployed().actors}
     assert states["broker-0"].answered > 0
     assert len({one.revision for name, one in states.items() if name != "models-0"}) == 1
+
+
+@pytest.mark.covers("cluster.crew", "cluster.scale")
+@pytest.mark.timeout(240)
+def test_whoever_is_not_of_the_crew_goes_though_the_authority_is_killed_in_the_middle_of_it(
+    team: Team,
+) -> None:
+    before = team.deployed().crew
+
+    async def both() -> None:
+        await asyncio.gather(
+            compose.scale(home=team.home, brokers=before.brokers + 1),
+            compose.scale(home=team.home, recorder_hosts=before.recorder_hosts + 1),
+        )
+
+    asyncio.run(both())
+    grown = team.deployed()
+    assert (grown.crew.brokers, grown.crew.recorder_hosts) == (
+        before.brokers + 1, before.recorder_hosts + 1,
+    )  # fmt: skip
+    pids = dict(grown.pids)
+    leaving = pids[f"broker-{before.brokers}"]
+    os.kill(leaving, signal.SIGSTOP)  # it cannot finish what it has in hand
+    try:
+        scaling = threading.Thread(
+            target=_scaled, args=(team, before.brokers, before.recorder_hosts)
+        )
+        scaling.start()
+        while _crew() != before:
+            pass
+        os.kill(pids["authority-0"], signal.SIGKILL)
+    finally:
+        os.kill(leaving, signal.SIGCONT)
+    scaling.join()
+    assert _there() == set(before.names())
+    _stray.options(name="broker-77", namespace=NAMESPACE, lifetime="detached").remote()
+    pipeline = _stray.options(name="pipeline-1", namespace=NAMESPACE, lifetime="detached").remote()
+    with compose.connect_sync(home=team.home):
+        assert _there() == {*before.names(), "pipeline-1"}
+    _ray.kill(pipeline)

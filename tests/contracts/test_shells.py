@@ -136,7 +136,7 @@ async def test_a_drained_process_refuses_what_comes_after(tmp_path: Path) -> Non
             await broker.call(token, c.WhoAmI())
 
 
-async def test_the_authority_takes_the_home_starts_the_crew_once_and_lets_go(
+async def test_the_authority_takes_the_home_sees_to_its_crew_and_lets_go(
     tmp_path: Path,
 ) -> None:
     started: list[Plan] = []
@@ -156,7 +156,7 @@ async def test_the_authority_takes_the_home_starts_the_crew_once_and_lets_go(
         authority = Authority(plan, start)
         first, second = await asyncio.gather(authority.bring_up(), authority.bring_up())
         assert first == second
-        assert started == [plan]
+        assert started == [plan, plan]  # whenever it is asked for: some may be missing
         with pytest.raises(HomeInUse, match="used by a deployment"):
             Home.embedded(tmp_path / "home")
         await authority.drain()

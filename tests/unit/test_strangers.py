@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from hindsight_ray import compose
+from hindsight_ray.adapters.ledger.sql.connection import Work
 from hindsight_ray.adapters.policy.tickets import KEY_FILE, create_operator_key, load_signer
 from hindsight_ray.compose.embedded import ledger_of, settings_of
 from hindsight_ray.core.paced import Paced
@@ -77,6 +78,29 @@ async def test_the_deployments_own_audit_can_be_asked_for_once_it_says_something
         operator = (await home.world.tickets.issue(request, home.clock.now())).token
         told = await home.ask(operator, build(c.ReadAudit, {}))
         assert [one.object for one in told] == ["no ticket"]  # type: ignore[attr-defined]
+
+
+def _key_files(home: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in home.iterdir() if "operator" in path.name}
+
+
+@pytest.mark.covers("audit.keys")
+async def test_a_key_whose_entry_is_not_committed_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with compose.open(tmp_path, embedding="hashed"):
+        before, _ = await compose.rotate_key(tmp_path)
+    files = _key_files(tmp_path)
+
+    async def refused(_: object) -> None:
+        raise StorageFailed("`ledger` cannot be written: disk full")
+
+    monkeypatch.setattr(Work, "commit", refused)
+    for change in (compose.rotate_key(tmp_path), compose.retire_key(tmp_path, before)):
+        with pytest.raises(StorageFailed):
+            await change
+    monkeypatch.undo()
+    assert _key_files(tmp_path) == files
 
 
 @pytest.mark.covers("audit.strangers")

@@ -7,9 +7,8 @@ their `kid`. Files appear whole or not at all, so that a process may read them a
 import base64
 import hashlib
 import json
-import os
-import secrets
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +21,12 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
+from hindsight_ray.adapters.whole_files import (
+    PRIVATE,
+    as_before_unless_done,
+    replace_file,
+    write_once,
+)
 from hindsight_ray.errors import HomeInvalid, InvalidInput
 
 Stamp = tuple[int, int, int]  # which writing of a file this is
@@ -37,18 +42,18 @@ class KeyPair:
     def create(self, home: Path) -> None:
         """Make the key unless there is one. Of two processes that try, one does."""
         if not (home / self.private).exists():
-            _write_once(home / self.private, _pem(Ed25519PrivateKey.generate()))
+            write_once(home / self.private, _pem(Ed25519PrivateKey.generate()), mode=PRIVATE)
         if not (home / self.public).exists():
             public = self.load(home).public_key()
-            _replace(home / self.public, _public_text({key_id(public): public}), mode=0o644)
+            replace_file(home / self.public, _public_text({key_id(public): public}))
 
     def rotate(self, home: Path) -> str:
         """Sign with a new key from now on and return its `kid`; the old ones stay good."""
         key = Ed25519PrivateKey.generate()
         public = key.public_key()
         known = {**self.known(home), key_id(public): public}
-        _replace(home / self.public, _public_text(known), mode=0o644)  # first: verifiers need it
-        _replace(home / self.private, _pem(key), mode=0o600)
+        replace_file(home / self.public, _public_text(known))  # first: verifiers need it
+        replace_file(home / self.private, _pem(key), mode=PRIVATE)
         return key_id(public)
 
     def retire(self, home: Path, kid: str) -> None:
@@ -61,7 +66,11 @@ class KeyPair:
                 f"`kid` {kid!r} is the key that signs now; rotate before retiring it"
             )
         del known[kid]
-        _replace(home / self.public, _public_text(known), mode=0o644)
+        replace_file(home / self.public, _public_text(known))
+
+    def as_before_unless_done(self, home: Path) -> AbstractContextManager[None]:
+        """Within it the keys may change; if it fails, they are what they were."""
+        return as_before_unless_done([home / self.private, home / self.public])
 
     def current(self, home: Path) -> str:
         """The `kid` that signs now."""
@@ -130,39 +139,3 @@ def _public_text(keys: Mapping[str, Ed25519PublicKey]) -> bytes:
         for kid, key in sorted(keys.items())
     ]
     return json.dumps({"keys": listed}, indent=2).encode() + b"\n"
-
-
-def _write_once(path: Path, data: bytes) -> None:
-    """Put `data` at `path` with mode 0600 unless the file is there by then."""
-    draft = _draft(path, data, 0o600)
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        pass  # another process was first, and its key is the home's
-    finally:
-        draft.unlink()
-    _sync_folder(path.parent)
-
-
-def _replace(path: Path, data: bytes, *, mode: int) -> None:
-    _draft(path, data, mode).replace(path)
-    _sync_folder(path.parent)
-
-
-def _draft(path: Path, data: bytes, mode: int) -> Path:
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    with os.fdopen(descriptor, "wb") as file:
-        os.fchmod(file.fileno(), mode)  # whatever the umask is
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    return draft
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
