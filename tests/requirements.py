@@ -469,6 +469,11 @@ REQUIREMENTS: dict[str, Requirement] = {
     "cluster.token": _R("a cluster takes nobody in who does not bring its token", _RUN),
     "cluster.one": _R("twenty who start a deployment at once get one, and use it at once", _RUN),
     "cluster.same": _R("client calls look the same on Ray as embedded", _RUN),
+    "cluster.away": _R(
+        "whose cluster goes away is told so, parts from it, and is never ended by Ray",
+        "hindsight_ray/actors/presence.py",
+    ),
+    "cluster.slow": _R("a Ray that starts slowly is told from one that refuses the token", _RUN),
     "door.one": _R("every door ends in the table of verbs", _WAY),
     "shape.layers": _R("imports point inward", "Shape"),
     "shape.budgets": _R("modules have at most 400 lines, functions 70", "Shape"),

@@ -27,7 +27,9 @@ Invoke = Callable[[ActorHandle[Any]], Awaitable[Any]]
 class Reach:
     """Handles of the deployment's actors, found by name when first needed."""
 
-    def __init__(self) -> None:
+    def __init__(self, require: Callable[[], None] | None = None) -> None:
+        """`require` raises `Unavailable` where Ray itself is not to be asked."""
+        self._require = require
         self._handles: dict[str, ActorHandle[Any]] = {}
 
     async def ask(
@@ -77,6 +79,8 @@ class Reach:
         if name not in self._handles:
             if not ray.is_initialized():  # else Ray would look for some cluster of its own accord
                 raise Unavailable("`client` is closed or has left the cluster; connect again")
+            if self._require is not None:
+                self._require()
             try:
                 self._handles[name] = _ray.get_actor(name, namespace=NAMESPACE)
             except ValueError:

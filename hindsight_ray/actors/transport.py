@@ -9,6 +9,7 @@ from ray.actor import ActorHandle
 
 from hindsight_ray.actors.allowance import Allowance
 from hindsight_ray.actors.mailbag import Mailbag
+from hindsight_ray.actors.presence import Presence
 from hindsight_ray.actors.reach import Reach
 from hindsight_ray.actors.roles import Crew, Role, actor_name, role_of, stable_number
 from hindsight_ray.actors.wire import packed_events
@@ -30,6 +31,8 @@ class RayTransport:
       the rest wait in their recorders' own bounded buffers.
     - While an actor restarts, its calls are sent again within stated bounds, to another of its
       role where there is one; every command that is sent again has one effect.
+    - Where the whole cluster goes away, whoever waits is told `Unavailable`, and this process parts
+      from it before Ray would end it.
     """
 
     def __init__(
@@ -37,6 +40,7 @@ class RayTransport:
         crew: Crew,
         leave: Callable[[], Awaitable[None]],
         crew_now: Callable[[], Awaitable[Crew | None]] | None = None,
+        presence: Presence | None = None,
     ) -> None:
         """`crew_now` asks how many actors there are by now: a deployment may be scaled."""
         self._crew = crew
@@ -44,12 +48,17 @@ class RayTransport:
         self._crew_now = crew_now
         self._looked_at = 0.0
         self._looking: asyncio.Task[None] | None = None
-        self._reach = Reach()
+        self._presence = presence
+        self._reach = Reach(None if presence is None else presence.require)
         self._mailbag = Mailbag()
         self._under_way: dict[str, Allowance] = {}  # by host: none waits for another one's sake
 
     async def call(self, token: str, command: c.Command) -> Any:
         """Answer one command of whoever holds `token`."""
+        with contextlib.nullcontext() if self._presence is None else self._presence.waited_for():
+            return await self._call(token, command)
+
+    async def _call(self, token: str, command: c.Command) -> Any:
         role = role_of(command)
         self._look_in_a_while()
         names = self._names(role, token, command)
@@ -76,6 +85,8 @@ class RayTransport:
         """Part from the cluster as far as this client came to it; the deployment stays."""
         if self._looking is not None:
             self._looking.cancel()
+        if self._presence is not None:
+            self._presence.close()
         await self._leave()
 
     def _look_in_a_while(self) -> None:
@@ -91,6 +102,8 @@ class RayTransport:
     async def _look(self) -> None:
         if self._crew_now is not None:
             with contextlib.suppress(Unavailable):
+                if self._presence is not None:
+                    self._presence.require()
                 self._crew = await self._crew_now() or self._crew
 
     def _names(self, role: Role, token: str, command: c.Command) -> tuple[str, ...]:

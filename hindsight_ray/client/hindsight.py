@@ -3,7 +3,7 @@
 import weakref
 from collections.abc import Awaitable, Callable, Iterable
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from hindsight_ray.client import leaving
 from hindsight_ray.client.calls import Calls
@@ -21,6 +21,9 @@ from hindsight_ray.domain.receipt import TenantDropped, Tenants
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import HindsightError, InvalidInput, Unavailable
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
 LIFETIME_S = 12 * 3600
 OPERATOR = "operator"  # also the tenant that its ticket names where it is about none
 
@@ -37,6 +40,11 @@ class Hindsight:
     @property
     def settings(self) -> Settings:
         return self._connection.settings
+
+    @property
+    def gone(self) -> "Future[None] | None":
+        """Done once the deployment has ended and this client has parted; None if embedded."""
+        return self._connection.gone
 
     @property
     def closed(self) -> bool:

@@ -11,6 +11,8 @@ from hindsight_ray.domain.commands import Command
 from hindsight_ray.domain.settings import Settings
 
 if TYPE_CHECKING:  # only names of types: a client need not load what the ports load
+    from concurrent.futures import Future
+
     from hindsight_ray.ports import Clock, IdSource, TaskRunner
 
 
@@ -40,7 +42,8 @@ class Connection:
     """A transport and what recording needs besides.
 
     `operator_token` signs with the operator's key; None where this process does not hold it.
-    `tasks` runs replays; None where they run in this process.
+    `tasks` runs replays; None where they run in this process. `gone` is done once the memory will
+    not come back to this client; None where that cannot be.
     """
 
     transport: Transport
@@ -49,3 +52,4 @@ class Connection:
     ids: "IdSource"
     operator_token: OperatorToken | None = None
     tasks: "TaskRunner | None" = None
+    gone: "Future[None] | None" = None

@@ -12,6 +12,7 @@ from hindsight_ray.actors import cluster, deployment
 from hindsight_ray.actors.cluster import Attached
 from hindsight_ray.actors.meters import RayMeters
 from hindsight_ray.actors.plan import Deployed, Plan
+from hindsight_ray.actors.presence import Presence
 from hindsight_ray.actors.remote_chat import RemoteChat
 from hindsight_ray.actors.remote_models import RemoteEmbedder
 from hindsight_ray.actors.remote_reviews import RemoteReviews
@@ -194,10 +195,13 @@ async def _through(tie: Attached, home: Path | None, given: Mapping[str, object]
             await deployment.take_down()
         tie.leave()
 
-    transport = RayTransport(deployed.crew, leave, deployment.crew_now)
+    presence = Presence(tie.address, tie.leave)
+    transport = RayTransport(deployed.crew, leave, deployment.crew_now, presence)
     clock = SystemClock()
     operator = _operator(deployed, tie, transport, clock)
-    return Connection(transport, deployed.settings, clock, SystemIds(), operator, RayTasks())
+    return Connection(
+        transport, deployed.settings, clock, SystemIds(), operator, RayTasks(), presence.gone
+    )
 
 
 def _operator(

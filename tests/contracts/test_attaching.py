@@ -7,6 +7,7 @@ from ray.exceptions import AuthenticationError
 from hindsight_ray.actors import cluster
 from hindsight_ray.errors import Unavailable
 
+pytestmark = pytest.mark.covers("cluster.slow")
 SLOW = Exception("The current node timed out during startup.")
 
 

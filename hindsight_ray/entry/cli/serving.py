@@ -11,6 +11,7 @@ from hindsight_ray.entry.cli.asking import check_who, opened
 from hindsight_ray.entry.cli.options import Asked
 from hindsight_ray.entry.listening import http_server, listening
 from hindsight_ray.entry.rate import Rates
+from hindsight_ray.entry.while_there import serve_while_there
 from hindsight_ray.errors import InvalidSettings
 
 _TICKET_LIFETIME_S = 12 * 3600
@@ -42,7 +43,7 @@ async def over_http(asked: Asked, port: int) -> None:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}{mcp_server.PATH}"
         app = mcp_server.http_app(call_of(hindsight), Rates.of(hindsight.settings))
         show.answer(asked.json, {"url": url}, show.plain(f"serving {url}"))
-        await http_server(app).serve(sockets=[listener])
+        await serve_while_there(http_server(app), listener, hindsight.gone)
 
 
 class FixedCaller:

@@ -7,6 +7,7 @@ from hindsight_ray.entry.cli.options import Asked
 from hindsight_ray.entry.http.app import http_app
 from hindsight_ray.entry.listening import http_server, listening
 from hindsight_ray.entry.rate import Rates
+from hindsight_ray.entry.while_there import serve_while_there
 
 
 async def serve(asked: Asked, port: int) -> None:
@@ -15,4 +16,4 @@ async def serve(asked: Asked, port: int) -> None:
         app = http_app(call_of(hindsight), Rates.of(hindsight.settings))
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         show.answer(asked.json, {"url": url}, show.plain(f"serving {url}/v1"))
-        await http_server(app).serve(sockets=[listener])
+        await serve_while_there(http_server(app), listener, hindsight.gone)
