@@ -7,9 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from hindsight_ray import compose
-from hindsight_ray.adapters.home import LEDGER_FILE, deployment_address
+from hindsight_ray.adapters.home import deployment_address
 from hindsight_ray.entry.cli import show
 from hindsight_ray.entry.cli.options import SERVING, Asked, command
+from hindsight_ray.entry.cli.places import is_home
 from hindsight_ray.errors import Unavailable
 from hindsight_ray.settings import read_config
 
@@ -104,8 +105,7 @@ async def status(asked: Asked) -> None:
         raise Unavailable(
             f"no deployment runs at `--address {asked.address}`; `hindsight-ray up` starts one"
         )
-    there = (asked.folder / LEDGER_FILE).is_file()
-    state = "embedded" if there else "absent"
+    state = "embedded" if is_home(asked.folder) else "absent"
     _show(asked, {"home": str(asked.folder), "state": state, "address": None, "actors": []})
 
 
