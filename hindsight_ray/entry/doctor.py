@@ -14,18 +14,19 @@ from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
-from hindsight_ray.adapters.home import Home, deployment_address
+from hindsight_ray.adapters.home import LEDGER_FILE, Home, deployment_address
 from hindsight_ray.adapters.policy.tickets import KEY_FILE, load_signer
 from hindsight_ray.compose.embedded import world_of_home
 from hindsight_ray.compose.space import embedder_of
 from hindsight_ray.core.report.counts import counted
 from hindsight_ray.domain.settings import Settings
-from hindsight_ray.errors import HindsightError
+from hindsight_ray.errors import Busy, HindsightError, HomeInUse, Unavailable
 from hindsight_ray.service.world import World
 from hindsight_ray.settings import load_settings
 
 State = Literal["ok", "warning", "fault"]
 PYTHON_MIN = (3, 11)
+_FROM_BACKUP = "restore the home from a backup"
 FREE_BYTES_MIN = 200 * 1024 * 1024
 
 
@@ -115,6 +116,9 @@ async def _inside(folder: Path, settings: Settings) -> Sequence[Finding]:
     store = await _store(settings)
     if any(one.state == "fault" for one in store):
         return store
+    if settings.ledger == Settings().ledger and not (folder / LEDGER_FILE).is_file():
+        seen = f"{LEDGER_FILE} is not there, and the home's keys are"
+        return [*store, Finding("ledger", "fault", seen, _FROM_BACKUP)]
     try:
         with Home.embedded(folder) as home:
             opened = await world_of_home(home.path, settings)
@@ -122,8 +126,11 @@ async def _inside(folder: Path, settings: Settings) -> Sequence[Finding]:
                 return [*store, await _ledger(opened.world), await _embedding(opened.world)]
             finally:
                 await opened.close()
+    except (Unavailable, Busy, HomeInUse) as error:
+        step = "the ledger is not damaged: see to that, and ask again"
+        return [*store, Finding("ledger", "fault", error.message, step)]
     except HindsightError as error:
-        return [Finding("ledger", "fault", error.message, "restore the home from a backup")]
+        return [*store, Finding("ledger", "fault", error.message, _FROM_BACKUP)]
 
 
 async def _store(settings: Settings) -> Sequence[Finding]:

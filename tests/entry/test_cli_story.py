@@ -232,6 +232,20 @@ def test_the_doctor_makes_nothing_and_mends_nothing(cli: Cli, home: pathlib.Path
     assert [path.name for path in home.iterdir()] == ["settings.json"]
 
 
+@pytest.mark.covers("cli.doctor")
+def test_the_doctor_makes_no_ledger_where_one_is_missing(
+    cli: Cli, cli_json: Document, home: pathlib.Path
+) -> None:
+    cli_json("init")
+    for file in home.glob("hindsight.sqlite3*"):
+        file.unlink()
+    said = cli("doctor", "--json")
+    assert said.code == 1
+    finding = next(one for one in said.document["findings"] if one["what"] == "ledger")
+    assert (finding["state"], finding["next_step"]) == ("fault", "restore the home from a backup")
+    assert not (home / "hindsight.sqlite3").exists()
+
+
 def test_the_status_of_a_home_says_how_it_is_used(cli: Cli, cli_json: Document) -> None:
     assert cli_json("status")["state"] == "absent"
     cli("init")
