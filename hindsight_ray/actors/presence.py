@@ -35,6 +35,7 @@ class Presence:
         self._address = address
         self._part = part
         self._listening = listening
+        self._heard = listening(address)  # where it cannot be heard at all, silence says nothing
         self._pause_s = pause_s
         self._watch: asyncio.Task[None] | None = None
         self._missed = 0
@@ -43,7 +44,7 @@ class Presence:
 
     def require(self) -> None:
         """Raises `Unavailable` unless the cluster listens at this moment."""
-        if self._missed >= _AWAY_AFTER or not self._listening(self._address):
+        if self._missed >= _AWAY_AFTER or not self._here():
             raise self._away()
 
     @contextmanager
@@ -73,16 +74,21 @@ class Presence:
 
     async def _look(self) -> None:
         while not self.gone.done():
-            here = await asyncio.to_thread(self._listening, self._address)
+            here = await asyncio.to_thread(self._here)
             self._missed = 0 if here else self._missed + 1
             if self._missed == _AWAY_AFTER:
                 self._told |= self._waiting
                 for task in self._waiting:
                     task.cancel()
             if self._missed >= _GONE_AFTER:
-                await asyncio.to_thread(self._part)
-                self.gone.set_result(None)
+                try:
+                    await asyncio.to_thread(self._part)
+                finally:
+                    self.gone.set_result(None)
             await asyncio.sleep(self._pause_s)
+
+    def _here(self) -> bool:
+        return not self._heard or self._listening(self._address)
 
     def _away(self) -> Unavailable:
         return Unavailable(

@@ -18,8 +18,8 @@ pytestmark = pytest.mark.covers("cluster.away")
 class Cluster:
     """One that listens until it is told not to; counts who has parted from it."""
 
-    def __init__(self) -> None:
-        self.here = True
+    def __init__(self, *, here: bool = True) -> None:
+        self.here = here
         self.parted = 0
         self.presence = Presence(
             "127.0.0.1:1", self._part, listening=lambda _: self.here, pause_s=0.0
@@ -61,6 +61,16 @@ async def test_a_hiccup_parts_nobody_and_who_is_cancelled_stays_so() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert not cluster.presence.gone.done()
+    cluster.presence.close()
+
+
+async def test_of_a_cluster_that_could_never_be_heard_silence_says_nothing() -> None:
+    cluster = Cluster(here=False)
+    for _ in range(100):
+        with cluster.presence.waited_for():
+            await asyncio.to_thread(int)
+    cluster.presence.require()
+    assert cluster.parted == 0
     cluster.presence.close()
 
 
