@@ -455,6 +455,10 @@ REQUIREMENTS: dict[str, Requirement] = {
     "cluster.ended": _R(
         "a start or an end that was cut short leaves nothing that the next does not put right", _RUN
     ),
+    "cluster.settings": _R(
+        "settings that cannot be are refused before anything is started, by `up` as by `connect`",
+        _RUN,
+    ),
     "cluster.node": _R("a node that is lost amid work loses nothing acknowledged", _RUN),
     "cluster.place": _R("every actor starts on the node that is meant for it", _RUN),
     "review.pool": _R("a deployment's reviewers make the reviews that nobody asked for", _RUN),

@@ -8,6 +8,7 @@ own token (`token.py`), unless `RAY_AUTH_MODE` says otherwise.
 """
 
 import asyncio
+import contextlib
 import importlib
 import logging
 import os
@@ -178,15 +179,20 @@ async def wait_until_up(address: str, pid: int) -> None:
     raise Unavailable(f"Ray did not start to listen at {address}; see `ray.log` in the home")
 
 
-async def end_lasting(pid: int) -> None:
-    """End the cluster whose head process is `pid`, if that is still such a process."""
-    if not _is_head(pid):
+async def end_lasting(pid: int, address: str = "") -> None:
+    """End the cluster whose head process is `pid`, if that is still such a process, at `address`.
+
+    One that does not end when it is asked to, as while it starts, is ended all the same.
+    """
+    if not _is_head(pid, address):
         return
-    os.kill(pid, signal.SIGTERM)
-    for _ in range(int(_END_WAIT_S / _START_PAUSE_S)):
-        if _ended(pid):
-            return
-        await asyncio.sleep(_START_PAUSE_S)
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, how) if how is signal.SIGKILL else os.kill(pid, how)
+        for _ in range(int(_END_WAIT_S / _START_PAUSE_S)):
+            if _ended(pid):
+                return
+            await asyncio.sleep(_START_PAUSE_S)
     raise Unavailable(f"Ray's head process {pid} does not end")
 
 
@@ -241,9 +247,10 @@ def _ended(pid: int) -> bool:
     return status.rsplit(")", 1)[-1].split()[0] == "Z"
 
 
-def _is_head(pid: int) -> bool:
+def _is_head(pid: int, address: str) -> bool:
     try:
-        line = Path(f"/proc/{pid}/cmdline").read_bytes()
+        line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").split()
     except OSError:
         return False
-    return b"ray.scripts.scripts" in line and b"--head" in line
+    port = address.rpartition(":")[2].encode()
+    return b"ray.scripts.scripts" in line and b"--head" in line and (not port or port in line)

@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hindsight_ray.errors import Busy, HomeInvalid
@@ -34,15 +35,28 @@ async def starting(home: Path) -> AsyncGenerator[None]:
         os.close(lock)
 
 
-def note_head(home: Path, pid: int) -> None:
-    """Remember the head process of the cluster that was started for this home."""
-    (home / HEAD_FILE).write_text(json.dumps({"pid": pid}) + "\n", encoding="utf-8")
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The head process of a cluster that was started for a home, and where the cluster listens."""
+
+    pid: int
+    address: str
+
+    def is_at(self, address: str | None) -> bool:
+        """Whether its cluster is the one at this address; any is, where none is named."""
+        return not address or not self.address or address == self.address
 
 
-def noted_head(home: Path) -> int | None:
-    """The head process of the cluster that was started for this home, if one was."""
+def note_head(home: Path, head: Head) -> None:
+    """Remember the cluster that is being started for this home, whatever becomes of the start."""
+    (home / HEAD_FILE).write_text(json.dumps(asdict(head)) + "\n", encoding="utf-8")
+
+
+def noted_head(home: Path) -> Head | None:
+    """The cluster that was started for this home, if one was."""
     try:
-        return int(json.loads((home / HEAD_FILE).read_text(encoding="utf-8"))["pid"])
+        noted = json.loads((home / HEAD_FILE).read_text(encoding="utf-8"))
+        return Head(int(noted["pid"]), str(noted.get("address", "")))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

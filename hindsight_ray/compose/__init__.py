@@ -57,12 +57,13 @@ def connect_sync(
     return sync.opened(lambda _loop: _on_ray().connection(address, _path(home), settings))
 
 
-async def up(home: str | Path, **settings: object) -> "Deployed":
+async def up(home: str | Path, *, address: str | None = None, **settings: object) -> "Deployed":
     """Start a deployment over `home` that outlives this process, or return the one that runs.
 
-    Its cluster listens on loopback alone. Ended by `down`.
+    Its cluster listens on loopback alone, unless `address` names one that is there. Raises
+    `InvalidSettings` for what contradicts the one that runs. Ended by `down`.
     """
-    return await _on_ray().up(_path(home), settings)
+    return await _on_ray().up(address, _path(home), settings)
 
 
 async def status(

@@ -116,7 +116,7 @@ async def world_of_home(home: Path, settings: Settings, *, follow: bool = False)
 async def ledger_of(home: Path, settings: Settings, *, writer: str = WRITER) -> SqlLedger:
     """The home's ledger; `writer` names this process in the audit."""
     return await SqlLedger.open(
-        _database_of(home, settings),
+        database_of(home, settings),
         lock_wait_s=settings.lock_wait_s,
         readers=settings.ledger_readers,
         store_apart=settings.store != EMBEDDED,
@@ -124,7 +124,7 @@ async def ledger_of(home: Path, settings: Settings, *, writer: str = WRITER) -> 
     )
 
 
-def _database_of(home: Path, settings: Settings) -> Path | Server:
+def database_of(home: Path, settings: Settings) -> Path | Server:
     """Where the ledger is. Raises `InvalidSettings` if its address is nowhere to be read."""
     if settings.ledger == FILE_LEDGER:
         return home / LEDGER_FILE

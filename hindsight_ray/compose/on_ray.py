@@ -5,6 +5,7 @@ Imported by `compose` when a deployment is asked for, since Ray takes a second t
 
 import gc
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -29,7 +30,7 @@ from hindsight_ray.adapters.policy.operator import (
     holds_operator_key,
 )
 from hindsight_ray.adapters.policy.tickets import create_operator_key, load_signer, load_verifier
-from hindsight_ray.adapters.starting import forget_head, note_head, noted_head, starting
+from hindsight_ray.adapters.starting import Head, forget_head, note_head, noted_head, starting
 from hindsight_ray.adapters.watching import DoorWatch
 from hindsight_ray.adapters.wrapping.grouped import GroupedLedger
 from hindsight_ray.client.transport import Connection
@@ -38,6 +39,7 @@ from hindsight_ray.compose.embedded import (
     assembled,
     begin_store,
     chat_of,
+    database_of,
     embedder_of,
     home_default,
     ledger_of,
@@ -55,8 +57,9 @@ from hindsight_ray.ports import Clock, Embedder, Ledger, Tickets
 from hindsight_ray.service.erase import erase_again
 from hindsight_ray.service.together import Together
 from hindsight_ray.service.world import Opened, Recording
-from hindsight_ray.settings import build_settings
+from hindsight_ray.settings import build_settings, load_settings
 
+_CREW_NUMBERS = frozenset({"brokers", "recorder_hosts", "reviewers"})
 _ANSWER_WAIT_S = 10.0
 _CREW_WAIT_S = 90.0  # how long `up` waits for an actor before it reports it as not there
 
@@ -73,24 +76,58 @@ async def connection(
         return await _through(running or cluster.attach(None), home, given)
 
 
-async def up(home: Path | None, given: Mapping[str, object]) -> Deployed:
-    """The deployment over `home`, started to outlive this process unless it runs already."""
+async def up(address: str | None, home: Path | None, given: Mapping[str, object]) -> Deployed:
+    """The deployment over `home`, started to outlive this process unless it runs already.
+
+    One that somebody has begun to end is ended first. What an `up` that was killed has left is
+    ended by the next, and by `down`.
+    """
     path = home or home_default()
+    if address is not None:
+        return await _up_there(cluster.attach(address), home, given)
     async with starting(path):
         running = await _tied(path)
+        if running is not None and not await deployment.half_ended():
+            return await _up_there(running, path, given)
+        settings = _looked_at(path, given)
+        await _end(running, path)
         if running is not None:
-            return await _watched(running.address)
-        address, head = cluster.start_lasting(path)
-        try:
-            await cluster.wait_until_up(address, head)
-            tie = cluster.attach(address)
-            await deployment.bring_up(_plan(path, settings_of(path, given), tie))
-            note_head(path, head)
-            return await _watched(address, wait_s=_CREW_WAIT_S)
-        except BaseException:
-            cluster.leave()
-            await cluster.end_lasting(head)
-            raise
+            running.leave()
+        return await _up_here(path, settings)
+
+
+async def _up_there(tie: Attached, home: Path | None, given: Mapping[str, object]) -> Deployed:
+    """In a cluster that runs: the deployment that there is, put in order, or a new one."""
+    if await deployment.half_ended():
+        _looked_at(home or home_default(), given)
+        await deployment.take_down()
+    await _joined(tie, home, given)
+    return await _watched(tie.address, wait_s=_CREW_WAIT_S)
+
+
+async def _up_here(path: Path, settings: Settings) -> Deployed:
+    """In a cluster of its own, on this machine's loopback."""
+    address, pid = cluster.start_lasting(path)
+    head = Head(pid, address)
+    try:
+        note_head(path, head)
+        await cluster.wait_until_up(address, pid)
+        tie = cluster.attach(address)
+        await deployment.bring_up(_plan(path, settings, tie))
+        return await _watched(address, wait_s=_CREW_WAIT_S)
+    except BaseException:
+        cluster.leave()
+        with suppress(Unavailable):  # what went wrong first is what is told
+            await _end_head(path, head)
+        raise
+
+
+def _looked_at(path: Path, given: Mapping[str, object]) -> Settings:
+    """The settings in force, refused before anything is started for them."""
+    settings = load_settings(path, given)
+    embedder_of(settings)
+    database_of(path, settings)
+    return settings_of(path, given)
 
 
 async def status(
@@ -128,20 +165,40 @@ async def scale(
 
 async def down(address: str | None, home: Path | None) -> bool:
     """Drain and end the deployment, and its cluster if `up` started it. False if there is none."""
-    where = address or await _address_of(home)
-    if where is None:
+    if address is not None:
+        tie = cluster.attach(address)
+        found = await deployment.find()
+        return await _end(tie, home if found is None else Path(found.home))
+    path = home or home_default()
+    if deployment_address(path) is None and noted_head(path) is None:
         return False
-    cluster.attach(where)
-    found = await deployment.find()
-    if found is None:
-        return False
-    await deployment.take_down()
-    head = noted_head(Path(found.home))
-    if head is not None:
+    async with starting(path):
+        return await _end(await _tied(path), path)
+
+
+async def _end(tie: Attached | None, home: Path | None) -> bool:
+    """End whatever there is of a deployment, and the cluster that `up` started for its home.
+
+    Whether there was any of either.
+    """
+    ended, fault = False, None
+    try:
+        ended = tie is not None and await deployment.take_down()
+    except Unavailable as error:  # told once its cluster has ended too
+        fault = error
+    head = None if home is None else noted_head(home)
+    if home is not None and head is not None and head.is_at(None if tie is None else tie.address):
         cluster.leave()
-        await cluster.end_lasting(head)
-        forget_head(Path(found.home))
-    return True
+        await _end_head(home, head)
+        ended = True
+    if fault is not None:
+        raise fault
+    return ended
+
+
+async def _end_head(home: Path, head: Head) -> None:
+    await cluster.end_lasting(head.pid, head.address)
+    forget_head(home)
 
 
 async def _tied(home: Path) -> Attached | None:
@@ -180,15 +237,7 @@ def _none_at(address: str) -> Unavailable:
 
 async def _through(tie: Attached, home: Path | None, given: Mapping[str, object]) -> Connection:
     """The connection over this cluster's deployment, which is started if there is none."""
-    try:
-        deployed = await deployment.join()
-        if deployed is None:
-            path = home or home_default()
-            deployed = await deployment.bring_up(_plan(path, settings_of(path, given), tie))
-        _check_same(deployed, tie, home, given)
-    except BaseException:
-        tie.leave()
-        raise
+    deployed = await _joined(tie, home, given)
 
     async def leave() -> None:
         if tie.ours:
@@ -202,6 +251,20 @@ async def _through(tie: Attached, home: Path | None, given: Mapping[str, object]
     return Connection(
         transport, deployed.settings, clock, SystemIds(), operator, RayTasks(), presence.gone
     )
+
+
+async def _joined(tie: Attached, home: Path | None, given: Mapping[str, object]) -> Deployed:
+    """This cluster's deployment, in order, which is started if there is none."""
+    try:
+        deployed = await deployment.join()
+        if deployed is None:
+            path = home or home_default()
+            deployed = await deployment.bring_up(_plan(path, _looked_at(path, given), tie))
+        _check_same(deployed, tie, home, given)
+    except BaseException:
+        tie.leave()
+        raise
+    return deployed
 
 
 def _operator(
@@ -239,12 +302,16 @@ def _check_same(
             f" node {tie.node_id}; leave `home` out to use the deployment from here",
             node=deployed.node_id,
         )
-    for name, value in given.items():
-        running = getattr(deployed.settings, name, None)
-        if value is not None and value != running:
+    asked = {name: value for name, value in given.items() if value is not None}
+    wanted = build_settings({**deployed.settings.model_dump(), **asked})
+    for name in asked:
+        running, value = getattr(deployed.settings, name), getattr(wanted, name)
+        if value != running:
+            how = "stop it with `hindsight-ray down` to start it otherwise"
+            if name in _CREW_NUMBERS:
+                how = "`hindsight-ray scale` changes it"
             raise InvalidSettings(
-                f"`{name}` is {running!r} in the running deployment, not {value!r}; stop it with"
-                " `hindsight-ray down` to start it otherwise",
+                f"`{name}` is {running!r} in the running deployment, not {value!r}; {how}",
                 setting=name,
             )
 

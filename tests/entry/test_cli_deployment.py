@@ -1,10 +1,32 @@
-"""What `status` says before anything of a deployment runs."""
+"""What `up` and `status` say before anything of a deployment runs."""
 
 import json
 import pathlib
 
+import pytest
+
 from hindsight_ray.adapters.home import SETTINGS_FILE
 from tests.entry.conftest import Cli
+
+
+@pytest.mark.covers("cluster.settings")
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ('embedding: "../x"', "embedding"),
+        ("ledger: postgresql\npostgres_dsn_env: NOWHERE_SET", "NOWHERE_SET"),
+    ],
+    ids=["embedding", "ledger"],
+)
+def test_a_setting_that_cannot_be_is_refused_before_ray_is_started(
+    cli: Cli, home: pathlib.Path, tmp_path: pathlib.Path, settings: str, named: str
+) -> None:
+    config = tmp_path / "settings.yaml"
+    config.write_text(settings, encoding="utf-8")
+    said = cli("up", "--config", str(config))
+    assert said.code == 2
+    assert named in said.err
+    assert not any((home / name).exists() for name in ("ray.log", "ray.json", SETTINGS_FILE))
 
 
 def test_a_home_whose_ledger_is_elsewhere_is_there(cli: Cli, home: pathlib.Path) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -14,7 +15,7 @@ import os, signal, sys
 def hook(event, arguments, wanted=os.environ["INTERRUPT_AT"]):
     if event == "import" and arguments[0] == wanted and not done:
         done.append(True)
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), int(os.environ["INTERRUPT_WITH"]))
 done = []
 sys.addaudithook(hook)
 # As in a terminal: what a shell runs behind is started with interrupts ignored.
@@ -32,7 +33,9 @@ MOMENTS = (
 )
 
 
-def _interrupted(folder: pathlib.Path, module: str, *line: str) -> tuple[int, str, str]:
+def _interrupted(
+    folder: pathlib.Path, module: str, *line: str, how: signal.Signals = signal.SIGINT
+) -> tuple[int, str, str]:
     (folder / "sitecustomize.py").write_text(HOOK, encoding="utf-8")
     path = os.pathsep.join([str(folder), *filter(None, sys.path)])
     done = subprocess.run(
@@ -40,7 +43,12 @@ def _interrupted(folder: pathlib.Path, module: str, *line: str) -> tuple[int, st
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PYTHONPATH": path, "INTERRUPT_AT": module},
+        env={
+            **os.environ,
+            "PYTHONPATH": path,
+            "INTERRUPT_AT": module,
+            "INTERRUPT_WITH": str(int(how)),
+        },
     )
     return done.returncode, done.stdout, done.stderr
 
@@ -56,6 +64,16 @@ def test_an_interrupt_while_modules_load_is_a_quiet_exit(
     assert "Traceback" not in err
     said = [one for one in err.splitlines() if "begins" not in one]
     assert said in ([], ["error: interrupted"])
+
+
+@pytest.mark.covers("cli.interrupt", "cluster.ended")
+def test_a_start_that_is_asked_to_end_ends_as_if_it_were_interrupted(
+    tmp_path: pathlib.Path,
+) -> None:
+    module = "ray"
+    code, out, err = _interrupted(tmp_path, module, "up", how=signal.SIGTERM)
+    assert (code, out) == (130, "")
+    assert "Traceback" not in err
 
 
 @pytest.mark.covers("cli.interrupt")

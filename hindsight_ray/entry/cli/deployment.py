@@ -1,5 +1,8 @@
 """A deployment on Ray from the command line: up, status, down."""
 
+import signal
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -67,13 +70,8 @@ async def up(
     chosen = {name: value for name, value in given.items() if value is not None}
     settings: dict[str, Any] = {**({} if config is None else read_config(config)), **chosen}
     show.note(asked.json, "starting; this takes some seconds")
-    if asked.address is None:
-        deployed = await compose.up(asked.folder, **settings)
-    else:
-        async with compose.connect(asked.address, asked.folder, **settings):
-            deployed = await compose.status(asked.address, starting=True)
-    if deployed is None:
-        raise Unavailable("`deployment` ended while it was starting; see `ray.log` in the home")
+    with _asked_to_end_as_interrupted():
+        deployed = await compose.up(asked.folder, address=asked.address, **settings)
     _show(asked, _document(deployed))
 
 
@@ -116,6 +114,16 @@ async def down(asked: Asked) -> None:
     document = {"ended": ended}
     text = "the deployment has ended" if ended else f"no deployment runs at {where}"
     show.answer(asked.json, document, show.plain(text))
+
+
+@contextmanager
+def _asked_to_end_as_interrupted() -> Generator[None]:
+    """Whoever asks this process to end, as by `kill`, has it end what it has begun first."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
 def _document(deployed: Any) -> dict[str, Any]:
