@@ -1,6 +1,7 @@
 """Copies of a whole memory in a folder: made beside whatever uses it, put back into a new one."""
 
 import asyncio
+import secrets
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
@@ -12,7 +13,7 @@ from hindsight_ray.adapters.policy.audit_key import AUDIT_KEYS
 from hindsight_ray.adapters.policy.tickets import OPERATOR_KEYS
 from hindsight_ray.compose.embedded import ledger_of, settings_of, world_of_home
 from hindsight_ray.domain.settings import Settings
-from hindsight_ray.errors import HomeInvalid, InvalidImport, InvalidSettings
+from hindsight_ray.errors import HomeInvalid, InvalidImport, InvalidSettings, StorageFailed
 from hindsight_ray.settings import keep_settings, load_settings
 
 _LEDGER = "ledger"
@@ -28,15 +29,18 @@ async def backup(home: Path, folder: Path) -> Mapping[str, int]:
     was erased is listed outside of homes, and erased again when a copy is put back.
     """
     draft = await asyncio.to_thread(_draft, home, folder)
-    ledger = await ledger_of(home, settings_of(home, {}))
     try:
-        rows = await ledger.copy_out(draft / _LEDGER)
+        ledger = await ledger_of(home, settings_of(home, {}))
+        try:
+            rows = await ledger.copy_out(draft / _LEDGER)
+        finally:
+            await ledger.close()
+        await asyncio.to_thread(_copy_keys, home, draft / _HOME)
+        await asyncio.to_thread(copied_lists, home, draft / _HOME, beside=home)
+        keep_settings(draft / _HOME, load_settings(home))
+        await asyncio.to_thread(_named, draft, folder)
     finally:
-        await ledger.close()
-    await asyncio.to_thread(_copy_keys, home, draft / _HOME)
-    await asyncio.to_thread(copied_lists, home, draft / _HOME, beside=home)
-    keep_settings(draft / _HOME, load_settings(home))
-    draft.replace(folder)
+        await asyncio.to_thread(shutil.rmtree, draft, ignore_errors=True)
     return rows
 
 
@@ -114,13 +118,27 @@ def _draft(home: Path, folder: Path) -> Path:
     if not (home / OPERATOR_KEYS.private).is_file():
         raise HomeInvalid(f"`home` {str(home)!r} is not there; name the home of a memory")
     if folder.exists():
-        raise InvalidSettings(f"`folder` {str(folder)!r} is there already; name a new one")
-    draft = folder.with_name(f".{folder.name}.draft")
-    shutil.rmtree(draft, ignore_errors=True)
+        raise _there_already(folder)
+    draft = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}")  # others may copy there, too
     (draft / _HOME).mkdir(parents=True)
     (draft / _LEDGER).mkdir()
     draft.chmod(0o700)  # keys and texts are in it
     return draft
+
+
+def _named(draft: Path, folder: Path) -> None:
+    try:
+        draft.rename(folder)
+    except OSError as error:
+        if folder.exists():  # somebody else's copy was whole first
+            raise _there_already(folder) from None
+        raise StorageFailed(
+            f"`folder` {str(folder)!r} cannot be made: {error.strerror}", path=str(folder)
+        ) from error
+
+
+def _there_already(folder: Path) -> InvalidSettings:
+    return InvalidSettings(f"`folder` {str(folder)!r} is there already; name a new one")
 
 
 def _check_both(folder: Path, home: Path) -> None:

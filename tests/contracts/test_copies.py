@@ -1,5 +1,6 @@
 """A memory is copied and put back, from and to every ledger; a dropped tenant comes back empty."""
 
+import asyncio
 import hashlib
 import json
 import os
@@ -153,6 +154,21 @@ async def test_a_copy_that_was_cut_or_changed_is_refused_and_leaves_an_empty_led
     manifest.unlink()
     with pytest.raises(InvalidImport, match="no whole copy"):
         await compose.restore(tmp_path / "copy", tmp_path / "half")
+
+
+@pytest.mark.covers("copy.refused")
+async def test_of_copies_made_at_once_into_one_folder_one_is_whole_and_the_rest_are_refused(
+    tmp_path: Path,
+) -> None:
+    home, copy = tmp_path / "home", tmp_path / "copy"
+    await _filled(home, {"embedding": "hashed"})
+    made = await asyncio.gather(
+        *(compose.backup(home, copy) for _ in range(5)), return_exceptions=True
+    )
+    (rows,) = [one for one in made if isinstance(one, dict)]
+    assert sum(isinstance(one, InvalidSettings) for one in made) == 4
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy", "home"]  # noqa: ASYNC240
+    assert await compose.restore(copy, tmp_path / "again") == rows
 
 
 @pytest.mark.covers("copy.refused")
