@@ -1,11 +1,16 @@
 """Which parts of a text are secrets or personal data: masked before anything is kept or shown.
 
-Obvious forms only, each found by its own shape. Every pattern is linear in the text's length. What
-is done with either class is a tenant's to say; without being told, secrets are masked.
+Obvious forms only, each found by its own shape. Every pattern is linear in the text's length. A
+text is read with all forms of a letter or digit as one and without what is not seen, so that wide
+digits and signs hide nothing; what is masked is cut out of it as it was written. What is done with
+either class is a tenant's to say; without being told, secrets are masked.
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
 
 from hindsight_ray.core import personal
 from hindsight_ray.domain.privacy import SECRETS_ALONE, Privacy
@@ -28,15 +33,16 @@ _SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("api-key", re.compile(r"\bglpat-[A-Za-z0-9_-]{16,}|\bxox[abeoprs]-[A-Za-z0-9-]{10,}")),
     ("api-key", re.compile(r"\bAIza[A-Za-z0-9_-]{30,}|\bhf_[A-Za-z0-9]{20,}")),
 )
-_URL = re.compile(r"(?<=://)[^\s/:@]{1,128}:[^\s/@]{1,256}(?=@)")
+# A password may hold `@` and, where no port can be meant, `/`.
+_URL = re.compile(r"(?<=://)[^\s/:@]{0,128}:(?:[^\s/]{1,256}|(?!\d{1,5}/)[^\s@]{1,256})(?=@)")
 _NAMED = re.compile(
     r"(?i)(?P<name>pass(?:word|wd|phrase)?|pwd|secret|token|credential"
     r"|(?:api|access|secret|private|auth|client)[_ -]?(?:key|token|secret)"
-    r"|密码|口令|密钥|パスワード)"
-    r"(?P<joint>[\"']?\s{0,4}(?:[:=：＝]|\bis\b|是|は)\s{0,4})"
+    r"|密码|密碼|口令|密钥|パスワード)"
+    r"(?P<joint>[\"']?\s{0,4}(?:[:=：＝]|\bis\b|是|为|為|は)\s{0,4})"
     r"(?P<value>\"[^\"\n]{1,256}\"|'[^'\n]{1,256}'|[^\s\"',;，。；]{3,256})"
 )
-_PASSWORDS = ("pass", "pwd", "密码", "口令", "パスワード")
+_PASSWORDS = ("pass", "pwd", "密码", "密碼", "口令", "パスワード")
 
 
 # What the shapes need: most texts have none of it, and are done without trying each of them.
@@ -46,7 +52,7 @@ _WORDS = (
 )  # fmt: skip
 _RUN_LENGTH = 16
 _SECRET_HINT = re.compile(
-    rf"(?i:{'|'.join(_WORDS)})|[A-Za-z0-9_-]{{{_RUN_LENGTH}}}|密码|口令|密钥|パスワード"
+    rf"(?i:{'|'.join(_WORDS)})|[A-Za-z0-9_-]{{{_RUN_LENGTH}}}|密码|密碼|口令|密钥|パスワード"
 )
 _DIGITS_MIN = 7
 _ACCOUNT_HINT = re.compile(r"[A-Z]{2}\d{2} ?[A-Z0-9]{4}")
@@ -65,10 +71,11 @@ _APART = b" " * 4  # digits with more than three characters between them are of 
 
 def redacted(text: str, privacy: Privacy = SECRETS_ALONE) -> tuple[str, int]:
     """Return `text` with what is not kept as `[redacted:<kind>]`, and how many there were."""
-    count = 0
-    if privacy.secrets != "keep" and _may_hold_secrets(text):
+    count, seen = 0, _seen(text)
+    if privacy.secrets != "keep" and _may_hold_secrets(seen):
         text, count = _without_secrets(text)
-    if privacy.personal != "keep" and _may_hold_personal(text):
+        seen = _seen(text) if count else seen
+    if privacy.personal != "keep" and _may_hold_personal(seen):
         text, more = _without_personal(text)
         count += more
     return text, count
@@ -91,7 +98,7 @@ def spotless(texts: Iterable[str], privacy: Privacy) -> bool:
 
     They are looked at as one: what hints at something in one of them does so in all together.
     """
-    together = "\n".join(texts)
+    together = _seen("\n".join(texts))
     if privacy.secrets != "keep" and _may_hold_secrets(together):
         return False
     return privacy.personal == "keep" or not _may_hold_personal(together)
@@ -121,48 +128,100 @@ def _may_hold_personal(text: str) -> bool:
     return any(chain.count(b"9") >= _DIGITS_MIN for chain in chains)
 
 
+_COMMON = 0x1_0000  # what most texts are written in lies below
+
+
+class _Forms(dict[int, str | int | None]):
+    """What each character is read as: its plain form, itself, or nothing where it is not seen."""
+
+    def __missing__(self, code: int) -> str | int | None:
+        character = chr(code)
+        if unicodedata.category(character) == "Cf":
+            plain = None
+        elif character.isdecimal():
+            plain = str(unicodedata.decimal(character))
+        else:
+            plain = unicodedata.normalize("NFKC", character)
+        known = code if plain == character else plain
+        if known != code or code < _COMMON:  # so that no text makes it hold every character
+            self[code] = known
+        return known
+
+
+_FORMS = _Forms()
+
+
+def _seen(text: str) -> str:
+    """The text as it is read."""
+    return text if text.isascii() else text.translate(_FORMS)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """A text as it was written and as it is read."""
+
+    text: str
+
+    @cached_property
+    def seen(self) -> str:
+        return _seen(self.text)
+
+    @cached_property
+    def _places(self) -> list[int]:
+        """Of each character that is seen, where in the text it is written."""
+        return [at for at, character in enumerate(self.text) for _ in _seen(character)]
+
+    def masked(
+        self, shape: re.Pattern[str], mark: Callable[[re.Match[str]], tuple[int, str] | None]
+    ) -> tuple["_Reading", int]:
+        """With a mark, where `mark` says from which place on and which, for what the shape finds;
+        and how many."""
+        pieces: list[str] = []
+        end = 0
+        for match in shape.finditer(self.seen):
+            told = mark(match)
+            if told is None:
+                continue
+            start, stop = told[0], match.end()
+            if not self.text.isascii():
+                start, stop = self._places[start], self._places[stop - 1] + 1
+            pieces += (self.text[end:start], told[1])
+            end = stop
+        if not pieces:
+            return self, 0
+        return _Reading("".join(pieces) + self.text[end:]), len(pieces) // 2
+
+
 def _without_personal(text: str) -> tuple[str, int]:
-    count = 0
+    reading, count = _Reading(text), 0
     for kind, shape, holds in personal.SHAPES:
 
-        def mask(
+        def mark(
             match: re.Match[str], kind: str = kind, holds: Callable[[str], bool] = holds
-        ) -> str:
-            nonlocal count
-            if not holds(match.group()):
-                return match.group()
-            count += 1
-            return _MASK.format(kind)
+        ) -> tuple[int, str] | None:
+            return (match.start(), _MASK.format(kind)) if holds(match.group()) else None
 
-        text = shape.sub(mask, text)
-    return text, count
+        reading, found = reading.masked(shape, mark)
+        count += found
+    return reading.text, count
 
 
 def _without_secrets(text: str) -> tuple[str, int]:
-    count = 0
+    reading, count = _Reading(text), 0
+    for kind, shape in (*_SHAPES, ("password", _URL)):
+        told = _MASK.format(kind)
+        reading, found = reading.masked(shape, lambda match, told=told: (match.start(), told))
+        count += found
+    reading, found = reading.masked(_NAMED, _named)
+    return reading.text, count + found
 
-    def masked(kind: str) -> Callable[[re.Match[str]], str]:
-        def mask(_: re.Match[str]) -> str:
-            nonlocal count
-            count += 1
-            return _MASK.format(kind)
 
-        return mask
-
-    for kind, shape in _SHAPES:
-        text = shape.sub(masked(kind), text)
-    text = _URL.sub(masked("password"), text)
-
-    def named(match: re.Match[str]) -> str:
-        nonlocal count
-        value = match["value"].strip("\"'")
-        if value.startswith("[redacted") or not _looks_secret(match["name"], value, match["joint"]):
-            return match.group()
-        count += 1
-        kind = "password" if _is_password(match["name"]) else "secret"
-        return match["name"] + match["joint"] + _MASK.format(kind)
-
-    return _NAMED.sub(named, text), count
+def _named(match: re.Match[str]) -> tuple[int, str] | None:
+    value = match["value"].strip("\"'")
+    if value.startswith("[redacted") or not _looks_secret(match["name"], value, match["joint"]):
+        return None
+    kind = "password" if _is_password(match["name"]) else "secret"
+    return match.start("value"), _MASK.format(kind)
 
 
 def _is_password(name: str) -> bool:

@@ -17,6 +17,15 @@ from hindsight_ray.core.redaction import redacted
         ("AKIAABCDEFGHIJKLMNOP", "AKIAABCDEFGHIJKLMNOP"),
         ("ghp_abcdefghijklmnopqrstuvwxyz", "abcdefghijklmnopqrstuvwxyz"),
         ("postgres://admin:pw123@db/x", "pw123"),
+        ("redis://:pw123@h", "pw123"),
+        ("postgres://u:p@ss@h/db", "ss@h"),
+        ("https://u:pa/ss@host/x", "pa/ss"),
+        ("密码为hunter22", "hunter22"),
+        ("密碼為 hunter22", "hunter22"),
+        ("密码：ａｂｃ１２３", "ａｂｃ１２３"),
+        ("ｐａｓｓｗｏｒｄ＝hunter2", "hunter2"),
+        ("pass\u200bword: hunter2", "hunter2"),
+        ("sk-\u200bproj-abcdefghijklmnop1234", "abcdefghijklmnop1234"),
         ("api_key: 12ab34cd56", "12ab34cd56"),
         ("the token is a1b2c3d4e5", "a1b2c3d4e5"),
         ("eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJhIn0.c2ln", "eyJzdWIiOiJhIn0"),
@@ -42,10 +51,22 @@ def test_a_secret_is_masked(text: str, secret: str) -> None:
         "Bearer of good news",
         "deploy.rollback with the release id 41",
         "user@example.com",
+        "http://localhost:3000/@scope/pkg",
+        "密码为必填项，请尽快设置",
     ],
 )
 def test_prose_stays_as_it_is(text: str) -> None:
     assert redacted(text) == (text, 0)
+
+
+@pytest.mark.covers("write.redact")
+def test_what_stands_around_a_secret_stays_as_it_was_written() -> None:
+    text = "ﬁrst：ＡＢＣ　１２３, password：hunter2；postgres://u:p@ss@h/x?mail=bob@y，①"
+    clean, count = redacted(text)
+    assert count == 2
+    assert clean == text.replace("hunter2", "[redacted:password]").replace(
+        "u:p@ss", "[redacted:password]"
+    )
 
 
 def test_masking_again_changes_nothing() -> None:
@@ -54,6 +75,14 @@ def test_masking_again_changes_nothing() -> None:
 
 
 def test_long_hostile_texts_are_read_in_linear_steps() -> None:
-    for piece in ("-----BEGIN PRIVATE KEY-----", "password=", "a" * 50 + "://", "eyJ", "sk-"):
+    for piece in (
+        "-----BEGIN PRIVATE KEY-----",
+        "password=",
+        "a" * 50 + "://",
+        "eyJ",
+        "sk-",
+        "://:@/",
+        "：＠１",
+    ):
         clean, _ = redacted(piece * (20_000 // len(piece)))
         assert clean
