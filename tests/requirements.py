@@ -339,6 +339,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     # Secrets and personal data
     "privacy.personal": _R("addresses, phones, identity and account numbers are found", _PRIVACY),
     "privacy.everywhere": _R("what is masked is so before it is kept anywhere", _PRIVACY),
+    "privacy.names": _R("two names that would be masked alike are refused, not made one", _PRIVACY),
     "privacy.tenant": _R("each tenant says what is masked, refused or kept", _PRIVACY),
     # Erasing a user
     "erase.bytes": _R("afterwards no byte of the user's texts is in any file of a home", _ERASE),

@@ -7,16 +7,11 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from hindsight_ray.core.redaction import redacted
+from hindsight_ray.core.cleaning import masked
 from hindsight_ray.domain.draft import Draft
 from hindsight_ray.domain.privacy import SECRETS_ALONE, Privacy
 from hindsight_ray.domain.settings import Settings
-from hindsight_ray.domain.text import (
-    CONTENT_CHARACTERS_MAX,
-    LONG_TEXT_CHARACTERS_MAX,
-    SUMMARY_CHARACTERS_MAX,
-    cut_text,
-)
+from hindsight_ray.domain.text import CONTENT_CHARACTERS_MAX
 
 # After these a sentence ends: CJK marks at once, Latin ones before a space or the end.
 _SENTENCE_END = re.compile(r"[。！？…；]+[」』”）)]*|[.!?;]+[\"')\]]*(?=\s|$)|\n+")
@@ -43,30 +38,7 @@ def gate(draft: Draft, settings: Settings) -> Gate:
 
 def without_secrets(draft: Draft, privacy: Privacy = SECRETS_ALONE) -> tuple[Draft, int]:
     """The draft with every secret in its texts masked, and how many there were."""
-    count = 0
-
-    def masked(text: str, limit: int) -> str:
-        nonlocal count
-        clean, found = redacted(text, privacy)
-        count += found
-        return cut_text(clean, limit)[0] if found else text
-
-    scene = draft.scene
-    if scene is not None:
-        intent = masked(scene.intent, SUMMARY_CHARACTERS_MAX)
-        task = masked(scene.task_type, CONTENT_CHARACTERS_MAX)
-        scene = scene.model_copy(update={"intent": intent, "task_type": task})
-    changes: dict[str, object] = {
-        "content": masked(draft.content, LONG_TEXT_CHARACTERS_MAX),
-        "steps": tuple(masked(step, SUMMARY_CHARACTERS_MAX) for step in draft.steps),
-        "tags": tuple(masked(tag, CONTENT_CHARACTERS_MAX) for tag in draft.tags),
-        "topic": draft.topic and masked(draft.topic, CONTENT_CHARACTERS_MAX),
-        "project": draft.project and masked(draft.project, CONTENT_CHARACTERS_MAX),
-        "scene": scene,
-    }
-    task_text = masked(draft.source.task, SUMMARY_CHARACTERS_MAX)
-    changes["source"] = draft.source.model_copy(update={"task": task_text})
-    return (draft.model_copy(update=changes) if count else draft), count
+    return masked(draft, privacy)
 
 
 def split(text: str, limit: int = CONTENT_CHARACTERS_MAX) -> tuple[str, ...]:

@@ -12,7 +12,8 @@ class Privacy(Value):
     """`mask` puts a mark in its place, `refuse` refuses a text that is to be kept, `keep` keeps it.
 
     Under `refuse` what is only recorded (events, imports, questions) is masked: what happened is
-    not lost over it.
+    not lost over it. Under `mask` a name by which things are told apart (a topic, a project, a key)
+    is refused: two that are masked alike would be one.
     """
 
     secrets: Handling = "mask"

@@ -7,7 +7,7 @@ import that was interrupted goes on where it stopped. Names of agents in a log a
 
 from dataclasses import replace
 
-from hindsight_ray.core.cleaning import clean_annotation, clean_event, clean_run
+from hindsight_ray.core.cleaning import clean_event, masked
 from hindsight_ray.core.logs.formats import PARSERS
 from hindsight_ray.core.logs.shape import LogRun, Recorded, recorded, run_uuid
 from hindsight_ray.domain.caller import Caller
@@ -83,9 +83,9 @@ def _clean(made: Recorded, privacy: Privacy) -> Recorded:
     """The run, its events and remarks without what the tenant does not keep."""
     return replace(
         made,
-        run=clean_run(made.run, privacy),
+        run=masked(made.run, privacy)[0],
         events=tuple(clean_event(event, privacy) for event in made.events),
-        annotations=tuple(clean_annotation(one, privacy) for one in made.annotations),
+        annotations=tuple(masked(one, privacy)[0] for one in made.annotations),
     )
 
 

@@ -9,14 +9,12 @@ weight.
 
 from hindsight_ray.core.admission import split
 from hindsight_ray.core.audience import contained, doubted, written_audience
-from hindsight_ray.core.cleaning import no_refused
-from hindsight_ray.core.redaction import redacted
+from hindsight_ray.core.cleaning import masked
 from hindsight_ray.domain.access import Revision
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import Update
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.memory import SOURCE_WEIGHTS, Memory, Source
-from hindsight_ray.domain.privacy import Privacy
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.rows import Offered
 from hindsight_ray.errors import AccessDenied, InvalidInput, RevisionConflict
@@ -50,7 +48,8 @@ async def update(world: World, caller: Caller, command: Update) -> Receipt:
     if done is not None:
         return done
     privacy = known_privacy(world, caller.tenant)
-    content, masked = _masked(command.content, privacy)
+    said, marks = masked(command, privacy)
+    content = _one_part(said.content)
     vector = None
     if content is not None:
         vector = (await world.embedder.embed([content], "passage"))[0]
@@ -66,7 +65,7 @@ async def update(world: World, caller: Caller, command: Update) -> Receipt:
             content = vector = None
         await _require_more(unit, admitted, memory, command)
         taken_over = await inherited(unit, admitted, None)
-        following = _following(admitted, memory, command, content, taken_over)
+        following = _following(admitted, memory, said, content, taken_over)
         doubted = content is not None and not following.source.trusted
         if doubted and await set_apart(world, unit, admitted, memory.scope):
             following = following.model_copy(update={"status": "quarantined"})
@@ -77,8 +76,8 @@ async def update(world: World, caller: Caller, command: Update) -> Receipt:
         await commit.put(unit, following, vector, by, "updated")
         await unit.stats.verify(memory.tenant, [memory.id], admitted.now)  # what is changed is used
         receipt = _receipt(command, following, by)
-        if masked:
-            receipt = receipt.model_copy(update={"why": f"secrets masked: {masked}"})
+        if marks:
+            receipt = receipt.model_copy(update={"why": f"secrets masked: {marks}"})
         await once.keep(unit, caller, command.command_id, command, receipt)
     return receipt
 
@@ -127,18 +126,16 @@ def _speaks_for(caller: Caller, source: Source) -> bool:
     return source.agent is not None and source.agent == caller.agent
 
 
-def _masked(content: str | None, privacy: Privacy) -> tuple[str | None, int]:
+def _one_part(content: str | None) -> str | None:
     if content is None:
-        return None, 0
-    no_refused(privacy, "content", content)
-    clean, count = redacted(content, privacy)
-    parts = split(clean)
+        return None
+    parts = split(content)
     if len(parts) != 1:
         raise InvalidInput(
             "`content` is longer than one memory; write the parts and forget this one",
             field="content",
         )
-    return parts[0], count
+    return parts[0]
 
 
 def _check_revision(memory: Memory, command: Update) -> None:
@@ -161,18 +158,17 @@ def _following(
 ) -> Memory:
     """The next revision. New text makes the caller its author: it is no longer what was reviewed,
     and weighs as much as the caller's word."""
-    tags = None if command.tags is None else tuple(redacted(tag)[0] for tag in command.tags)
     given = {
         "content": content,
         "importance": command.importance,
         "confidence": command.confidence,
-        "tags": tags,
+        "tags": command.tags,
         "expires_at": command.expires_at,
     }
     changes: dict[str, object] = {
         field: value for field, value in given.items() if value is not None
     }
-    if content is not None or tags is not None:
+    if content is not None or command.tags is not None:
         refuse_laundering(admitted, memory, taken_over)
         if not doubted(memory):
             what = f"`memory` {memory.id!r} is somebody's word"

@@ -3,16 +3,19 @@
 import json
 from collections.abc import AsyncGenerator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_origin, get_type_hints
 
 import pytest
 
 from hindsight_ray.core.cleaning import cleaned
 from hindsight_ray.core.redaction import redacted
+from hindsight_ray.core.texts import LIMITS
 from hindsight_ray.domain import commands as c
+from hindsight_ray.domain import text
 from hindsight_ray.domain.base import build
 from hindsight_ray.domain.privacy import EVERYTHING, Privacy
 from hindsight_ray.errors import AccessDenied, CommandReused, InvalidInput
+from hindsight_ray.service.door import VERBS
 from tests.asking import ask
 from tests.worlds import Staged, world
 
@@ -21,6 +24,10 @@ PERSONAL = (
     ("身份证 11010519491231002X 已核对", "11010519491231002X"),
     ("身份证11010519491231002x", "11010519491231002x"),
     ("手机13800138000，请回电", "13800138000"),
+    ("手机１３８００１３８０００，请回电", "１３８００１３８０００"),
+    ("mail alice＠example．com today", "alice"),
+    ("ring ＋８６ 138 0013 8000", "0013"),
+    ("card 4111 1111 1111 11\u200b11, ok", "4111 1111"),
     ("138-0013-8000 is her phone", "138-0013-8000"),
     ("call +86 138 0013 8000", "138 0013 8000"),
     ("office 010-62345678", "62345678"),
@@ -74,13 +81,21 @@ BOTH = f"tell {MAIL} of {TOKEN}"
 
 async def _everywhere(home: Staged, token: str) -> None:
     """The text in every field by which text comes in."""
-    await ask(home, token, c.Write, content=BOTH, topic="mail", steps=(f"1 {BOTH}",))
-    run = await ask(home, token, c.StartRun, goal=f"goal {BOTH}", intent=BOTH)
-    tool = {"name": "mail", "status": "error", "error_text": BOTH, "error_type": "Bounced"}
+    scene = {"task_type": BOTH, "tools": (BOTH,), "intent": BOTH}
+    more = {"steps": (f"1 {BOTH}",), "tags": (BOTH,), "scene": scene}
+    kept = await ask(home, token, c.Write, content=BOTH, topic="mail", **more)
+    await ask(home, token, c.Update, memory_id=kept.ids[0], tags=(BOTH, f"2 {BOTH}"))
+    fields = {"goal": f"goal {BOTH}", "intent": BOTH, "task_type": BOTH, "tools": (BOTH,)}
+    run = await ask(home, token, c.StartRun, **fields)
+    tool = {
+        "name": BOTH, "status": "error", "error_text": BOTH, "error_type": BOTH,
+        "arguments_digest": BOTH, "result_digest": BOTH,
+    }  # fmt: skip
     event = {
         "event_id": home.world.ids.event_id(), "run_id": run.run_id, "agent": "planner",
         "incarnation": "i", "seq": 0, "timestamp": home.clock.now(), "kind": "tool",
-        "summary": f"sent {BOTH}", "tool": tool, "snapshot": {"last_user_input": BOTH},
+        "summary": f"sent {BOTH}", "tool": tool, "model": BOTH, "state_digest": BOTH,
+        "snapshot": {"last_user_input": BOTH, "goal": BOTH, "subtask": BOTH},
     }  # fmt: skip
     for _ in range(2):  # again: it is the same event
         await ask(home, token, c.RecordEvents, run_id=run.run_id, events=(event,))
@@ -89,7 +104,9 @@ async def _everywhere(home: Staged, token: str) -> None:
     )
     await ask(home, token, c.AssertOutcome, run_id=run.run_id, value=1.0, evaluator=BOTH)
     await ask(home, token, c.Note, text=BOTH)
-    await ask(home, token, c.Search, query=f"who is {BOTH}?")
+    asked = {"query": f"who is {BOTH}?", "task_type": BOTH, "tools": (BOTH,)}
+    await ask(home, token, c.Search, **asked)
+    await ask(home, token, c.ListRuns, task_type=BOTH)
     await ask(home, token, c.CloseRun, run_id=run.run_id)
     log = [{"messages": [{"role": "user", "content": f"I am {BOTH}"},
                          {"role": "assistant", "content": f"Hello {BOTH}"}]}]  # fmt: skip
@@ -182,7 +199,12 @@ async def test_a_tenant_may_refuse_what_somebody_writes_and_mask_what_happened(
     refused: list[tuple[type[c.Command], dict[str, Any]]] = [
         (c.Write, {"content": BOTH}),
         (c.Update, {"memory_id": kept.ids[0], "content": f"Alice is {MAIL}"}),
+        (c.Update, {"memory_id": kept.ids[0], "tags": ("x", MAIL)}),
+        (c.Write, {"content": "Alice is tall", "tags": (TOKEN,)}),
+        (c.Write, {"content": "Alice is tall", "scene": {"task_type": MAIL}}),
+        (c.Write, {"content": "Alice is tall", "scene": {"task_type": "x", "tools": (MAIL,)}}),
         (c.StartRun, {"goal": BOTH}),
+        (c.StartRun, {"goal": "Launch", "tools": ("mail", TOKEN)}),
         (c.Note, {"text": TOKEN}),
     ]
     for kind, fields in refused:
@@ -200,6 +222,38 @@ async def test_a_tenant_may_refuse_what_somebody_writes_and_mask_what_happened(
     read = await ask(home, token, c.ReadRun, run_id=run.run_id)
     assert read.events[0].summary == "tell [redacted:email] of [redacted:api-key]"
     assert MAIL.encode() not in _bytes(home)
+
+
+@pytest.mark.covers("privacy.names")
+async def test_a_name_by_which_things_are_told_apart_is_refused_where_it_would_be_masked(
+    home: Staged,
+) -> None:
+    token = await home.ticket(agent="planner", user="alice")
+    run = await ask(home, token, c.StartRun, goal="Launch")
+    named: list[tuple[type[c.Command], dict[str, Any]]] = [
+        (c.Write, {"content": "Alice is tall", "topic": f"height of {MAIL}"}),
+        (c.Write, {"content": "Alice is tall", "project": MAIL}),
+        (c.StartRun, {"goal": "Launch", "project": TOKEN}),
+        (c.CloseProject, {"project": MAIL}),
+        (c.SetWorking, {"run_id": run.run_id, "state": {"state": {MAIL: "here"}}}),
+    ]
+    for kind, fields in named:
+        with pytest.raises(InvalidInput) as told:
+            await ask(home, token, kind, **fields)
+        assert MAIL not in str(told.value)
+    assert MAIL.encode() not in _bytes(home)
+    await ask(home, await home.operator(), c.SetPrivacy, secrets="keep", personal="keep")
+    for kind, fields in named:
+        await ask(home, token, kind, **fields)
+
+
+@pytest.mark.covers("privacy.everywhere")
+def test_every_kind_of_text_is_known_to_whoever_cleans() -> None:
+    kinds = {name for name, kind in vars(text).items() if get_origin(kind) is Annotated}
+    known = {name for name in kinds if any(getattr(text, name) == one for one, _ in LIMITS)}
+    assert kinds - known == {"Moment", "Text"}  # and a `Text` is a policy or a log
+    hints = {kind: get_type_hints(kind, include_extras=True).values() for kind in VERBS}
+    assert [kind for kind in VERBS if text.Text in hints[kind]] == [c.LoadPolicy, c.ImportRuns]
 
 
 @pytest.mark.covers("privacy.tenant")
