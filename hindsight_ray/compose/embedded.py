@@ -1,6 +1,7 @@
 """A home in one process: every adapter of it, and what worlds on Ray are made of too."""
 
 import importlib
+import logging
 import os
 import shlex
 from collections.abc import Mapping
@@ -30,7 +31,7 @@ from hindsight_ray.core.policy_text import parse_policy
 from hindsight_ray.domain.commands import Command
 from hindsight_ray.domain.rows import EmbeddingSpace
 from hindsight_ray.domain.settings import Settings
-from hindsight_ray.errors import InvalidSettings
+from hindsight_ray.errors import InvalidSettings, Unavailable
 from hindsight_ray.ports import ChatModel, Embedder, Erasing, Ledger, MemoryStore, Tickets
 from hindsight_ray.ports.reviewing import Reviews
 from hindsight_ray.service import door
@@ -43,6 +44,7 @@ HOME_DEFAULT = "memory"
 FILE_LEDGER = "sqlite"
 EMBEDDED = Settings().store
 _NOBODY = "none"  # asks for the policy's revision alone
+_log = logging.getLogger(__name__)
 
 
 async def connection(path: Path, given: Mapping[str, object]) -> Connection:
@@ -99,7 +101,7 @@ async def world_of_home(home: Path, settings: Settings, *, follow: bool = False)
         await prepare(ledger, embedder.space, settings.policy)
         await begin_store(ledger, settings)
         store = store_of(settings, embedder.space)
-        await store.check()
+        await _check(store, settings)
         chat = chat_of(settings)
         opened = assembled(
             ledger, store, embedder, load_signer(home), settings, chat=chat,
@@ -111,6 +113,16 @@ async def world_of_home(home: Path, settings: Settings, *, follow: bool = False)
         raise
     start_replay(opened.world)
     return opened
+
+
+async def _check(store: MemoryStore, settings: Settings) -> None:
+    """Raises `Unavailable` for a store that is away, unless what it would be told may wait."""
+    try:
+        await store.check()
+    except Unavailable as error:
+        if settings.store_outage != "queue":
+            raise
+        _log.warning("opened without the memory store: %s", error)
 
 
 async def ledger_of(home: Path, settings: Settings, *, writer: str = WRITER) -> SqlLedger:

@@ -7,7 +7,7 @@ import pytest
 
 import hindsight_ray as hr
 from hindsight_ray.entry.doctor import examine
-from hindsight_ray.errors import InvalidSettings, Unavailable
+from hindsight_ray.errors import InvalidSettings, Unavailable, Unfinished
 from tests.servers.process import free_ports
 from tests.servers.weaviate import Weaviate
 
@@ -87,3 +87,27 @@ async def test_the_doctor_says_how_the_store_stands(
     assert store.state == "fault"
     assert f"set `${KEY}`" in store.seen
     assert "embedded" in store.next_step
+
+
+@pytest.mark.covers("store.outage")
+async def test_a_home_whose_changes_may_wait_is_opened_while_its_server_is_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(KEY, "nobody asks for it")
+    away, grpc = free_ports(2)
+    choices = {
+        "store": "weaviate", "weaviate_url": f"http://127.0.0.1:{away}",
+        "weaviate_grpc_port": grpc, "weaviate_api_key_env": KEY, "embedding": "hashed",
+    }  # fmt: skip
+    with pytest.raises(Unavailable):
+        async with hr.open(tmp_path / "refused", **choices):
+            """A home that is not to queue says so at once."""
+    for said in ("The depot opens at nine", "The gate closes at six"):  # begun, and opened again
+        async with hr.open(tmp_path / "home", **choices, store_outage="queue") as hindsight:
+            ticket = await hindsight.issue_ticket(tenant="acme", agent="planner", user="alice")
+            memory = hindsight.as_caller(ticket)
+            with pytest.raises(Unfinished):
+                await memory.write(said, type="fact", confidence=0.9)
+            found = await memory.search(said)
+            assert found.hits[0].memory.content == said
+            assert found.degraded
