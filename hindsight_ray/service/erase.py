@@ -1,7 +1,8 @@
 """Erase a user: every text that is theirs or names them, what was derived from it, and proof of it.
 
 The erasure is put on a list outside the home before it is committed, so that a backup that is
-restored later erases them again. What remains are ids: in the audit, of tombstones, of runs that others name.
+restored later erases them again. What remains are ids: in the audit, of tombstones, of runs that
+others name.
 """
 
 from collections.abc import Sequence

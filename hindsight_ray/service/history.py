@@ -23,9 +23,7 @@ async def history(world: World, caller: Caller, command: History) -> tuple[Revis
         refs = [MemoryRef(id=memory.id, revision=note.revision) for note in notes]
         then = await unit.memories.at(caller.tenant, refs)
         readable = {
-            ref.revision: record
-            for ref, record in then.items()
-            if showed(admitted, record)
+            ref.revision: record for ref, record in then.items() if showed(admitted, record)
         }
         growth = await offered.showing_memories(unit, admitted, [memory, *readable.values()])
     await offered.grow(world, admitted, [growth])
