@@ -184,6 +184,7 @@ async def _see_to_places(world: World, intents: Sequence[Intent]) -> bool:
     lacking = [tenant for place, tenant in sorted(wanted) if await world.store.lacks(place)]
     for tenant in lacking:
         async with world.ledger.reading() as unit:
+            await world.store.check_space(unit)  # else it is left, and not lost
             lost = await unit.intents.settled(tenant)
         await _tell_anew(world, tenant, lost)
     return bool(lacking)

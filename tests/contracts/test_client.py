@@ -436,12 +436,18 @@ async def test_once_the_ticket_is_revoked_a_flush_is_refused_and_keeps_its_event
         await home.hindsight.close()
 
 
-async def test_a_memory_that_was_seen_elsewhere_is_named_by_its_ref(home: Client) -> None:
+async def test_a_ref_is_recorded_as_it_comes_and_told_if_its_reader_may_know_it(
+    home: Client,
+) -> None:
     memory = await home.memory(agent="planner", user="alice")
-    ref = MemoryRef.model_validate({"id": UNKNOWN_MEMORY, "revision": 3})
+    kept = await memory.write("The depot opens at nine", confidence=0.9)
+    refs = [
+        MemoryRef.model_validate({"id": name, "revision": 1})
+        for name in (kept.ids[0], UNKNOWN_MEMORY)
+    ]
     async with memory.run(goal="g") as run:
-        run.decide("x", used=[ref])
-    assert (await memory.trajectory(run)).events[0].used == (ref,)
+        run.decide("x", used=refs)
+    assert (await memory.trajectory(run)).events[0].used == (refs[0],)
 
 
 async def test_a_client_without_the_operators_key_issues_no_ticket(home: Client) -> None:

@@ -19,6 +19,7 @@ from hindsight_ray.client.memory import Memory
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.erasure import Erased
 from hindsight_ray.domain.rows import EmbeddingSpace
+from hindsight_ray.errors import Unfinished
 from hindsight_ray.ports import StoredObject
 from hindsight_ray.service import elsewhere
 from hindsight_ray.service.world import World
@@ -192,8 +193,9 @@ async def test_a_space_that_is_left_amid_a_write_is_dropped_again(
         memory = await _caller(hindsight, "acme")
         with monkeypatch.context() as patched:
             _amid_a_put(patched, WeaviateStore, lambda: _move(home))
-            await memory.write("The harbour opens at six")
-    assert len(new_objects(weaviate_server, before, _OLD)) == 1  # it made the place anew
+            with pytest.raises(Unfinished, match="is not this home's any more"):
+                await memory.write("The harbour opens at six")
+    assert new_objects(weaviate_server, before, _OLD) == []
     await _upkeep(home)
     assert new_objects(weaviate_server, before, _OLD) == []
     assert len(new_objects(weaviate_server, before, _NEW)) == 6

@@ -139,5 +139,6 @@ def test_an_index_keeps_the_memberships_that_did_not_change() -> None:
     rule = Rule(subject="role:r1", tenant="acme", object="global", action="read", effect="allow")
     index = PolicyIndex.of(Policy(revision=1, rules=(), memberships=(link,)))  # type: ignore[arg-type]
     following = index.with_rules([rule]).changed(PolicyChange(revision=2, steps=()))  # type: ignore[arg-type]
-    assert following.members("acme", "role:r1") == {"agent:a1"}
+    assert following.belongs("acme", "agent:a1", "role:r1")
+    assert not following.belongs("acme", "agent:a2", "role:r1")
     assert following.revision == 2

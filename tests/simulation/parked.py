@@ -288,6 +288,9 @@ class ParkedStore:
         await self._schedule.park()
         await self._schedule.through(self._inner.delete(gone))
 
+    async def lacks(self, place: str) -> bool:
+        return await self._schedule.through(self._inner.lacks(place))
+
     async def check(self, *, surely: bool = False) -> None:
         await self._schedule.through(self._inner.check(surely=surely))
 

@@ -142,7 +142,6 @@ class WeaviateStore:
             try:
                 there = await objects.tenants.exists(place)
             except WeaviateBaseError:  # the collection went with the last place in it
-                await ensure_collection((await self._connected()).client, self._space)
                 there = False
         if there:
             self._known.add(place)
