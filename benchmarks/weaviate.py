@@ -105,9 +105,8 @@ async def _measured(folder: pathlib.Path, running: weaviate.Weaviate) -> list[di
     store = stores.weaviate_store(running, EMBEDDER.space)
     async with worlds.world(folder / "home", store=store, embedder=EMBEDDER) as staged:
         bulk = await _bulk(staged, running)
-        await staged.jobs.finish()
-        await settle.finish(staged.world)
-        await settle.replay_all(staged.world)
+        async with staged.world.ledger.reading() as unit:
+            assert await unit.intents.count() == 0  # else the ledger stands in for the store
         async with _bare_client(running) as collection:
             searches = [
                 figure
@@ -135,6 +134,10 @@ async def _bulk(staged: Staged, running: weaviate.Weaviate) -> dict[str, Any]:
             for number in range(start, start + BULK):
                 await commit.put(unit, memories[number], vectors[number], by, "imported")
     ours = MEMORIES / (time.perf_counter() - begun)
+    # Before the store's own connection is left idle, which would read as the server's death.
+    await staged.jobs.finish()
+    await settle.finish(staged.world)
+    await settle.replay_all(staged.world)
     objects = [_object(memory, vector) for memory, vector in zip(memories, vectors, strict=True)]
     async with _bare_client(running) as collection:
         begun = time.perf_counter()
