@@ -9,12 +9,13 @@ import pytest
 from hindsight_ray.adapters.models.hashed import HashedEmbedder
 from hindsight_ray.adapters.stores.weaviate import schema
 from hindsight_ray.domain.answer import Found
-from hindsight_ray.domain.commands import Search, Write
+from hindsight_ray.domain.commands import Search
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.rows import EmbeddingSpace
 from hindsight_ray.ports import Placed
 from hindsight_ray.service import settle
 from tests import stores, worlds
+from tests.apart import counts, receipt, written
 from tests.servers.weaviate import Weaviate
 from tests.worlds import TENANT, Staged
 
@@ -33,17 +34,13 @@ class _Own(HashedEmbedder):
 _TEXTS = ("The database is in Dublin", "The gateway is in Paris", "The archive is in Rome")
 
 
-async def _write(staged: Staged, token: str, text: str) -> None:
-    command = Write(command_id=text.replace(" ", "-"), content=text, type="fact", confidence=0.9)
-    await staged.ask(token, command)
-
-
-async def _closed(staged: Staged) -> None:
-    """Have the store told all that is open, and the intents closed."""
-    staged.clock.advance(seconds=settle.GRACE_S + 1)
-    await staged.jobs.finish()
-    await settle.finish(staged.world)
-    await settle.replay_all(staged.world)
+async def _filled(staged: Staged) -> str:
+    """Some memories that the store was told of; the ticket of their author."""
+    token = await staged.ticket(agent="planner", user="alice")
+    for number, text in enumerate(_TEXTS):
+        await receipt(staged, token, written(f"w{number}", text))
+    assert await counts(staged) == (0, len(_TEXTS))
+    return token
 
 
 async def _by_meaning(staged: Staged, token: str) -> set[str]:
@@ -60,10 +57,6 @@ async def _place(staged: Staged) -> str:
     return place
 
 
-async def _held(staged: Staged) -> int:
-    return len(await staged.world.store.held(await _place(staged)))
-
-
 @pytest.mark.covers("store.lost")
 @pytest.mark.parametrize("whole", [False, True], ids=["its place", "its collection"])
 @pytest.mark.parametrize("same", [True, False], ids=["one process", "the next process"])
@@ -73,11 +66,7 @@ async def test_what_a_server_has_lost_is_found_at_once_and_told_again(
     own = _Own()
     first = stores.weaviate_store(weaviate_server, own.space)
     async with worlds.world(tmp_path, store=first, embedder=own) as staged:
-        token = await staged.ticket(agent="planner", user="alice")
-        for text in _TEXTS:
-            await _write(staged, token, text)
-        await _closed(staged)
-        assert await _held(staged) == len(_TEXTS)
+        token = await _filled(staged)
         collection = schema.collection_name(own.space.model)
         collections = await first.collections()
         if whole:
@@ -94,13 +83,11 @@ async def test_what_a_server_has_lost_is_found_at_once_and_told_again(
 
 async def _goes_on(staged: Staged, token: str) -> None:
     assert await _by_meaning(staged, token) >= set(_TEXTS)
-    await _write(staged, token, "The tower is in Pisa")
+    await receipt(staged, token, written("later", "The tower is in Pisa"))
     assert await _by_meaning(staged, token) >= set(_TEXTS)
-    await _closed(staged)
-    assert await _held(staged) == len(_TEXTS) + 1
+    await settle.replay_all(staged.world)
+    assert await counts(staged) == (0, len(_TEXTS) + 1)
     assert await _by_meaning(staged, token) >= set(_TEXTS)
-    async with staged.world.ledger.reading() as unit:
-        assert await unit.intents.count() == 0
 
 
 @pytest.mark.covers("store.lost")
@@ -110,16 +97,13 @@ async def test_upkeep_tells_a_server_anew_what_it_should_hold_and_does_not(
     own = _Own()
     store = stores.weaviate_store(weaviate_server, own.space)
     async with worlds.world(tmp_path, store=store, embedder=own) as staged:
-        token = await staged.ticket(agent="planner", user="alice")
-        for text in _TEXTS:
-            await _write(staged, token, text)
-        await _closed(staged)
+        token = await _filled(staged)
         place = await _place(staged)
         (one, *_) = await store.held(place)
         await store.delete([Placed(place, MemoryRef(id=one.id, revision=one.revision))])
         assert await settle.sweep(staged.world, TENANT) == 0
         assert await _by_meaning(staged, token) >= set(_TEXTS)
-        await _closed(staged)
-        assert await _held(staged) == len(_TEXTS)
+        await settle.replay_all(staged.world)
+        assert await counts(staged) == (0, len(_TEXTS))
         async with staged.world.ledger.reading() as unit:
             assert len(await unit.intents.settled(TENANT)) == len(_TEXTS)

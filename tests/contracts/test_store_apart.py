@@ -1,9 +1,7 @@
 """What is told to a memory store that does not share the ledger's transaction is found, by all
 routes and by nobody else, and no more is left there than counts."""
 
-from collections.abc import AsyncGenerator
 from dataclasses import replace
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -15,21 +13,9 @@ from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.ports import Placed
 from hindsight_ray.service import settle
-from tests import stores, worlds
-from tests.apart import HASHED, closed, counts, receipt, texts, written
-from tests.servers.weaviate import Weaviate
+from tests import worlds
+from tests.apart import closed, counts, receipt, texts, written
 from tests.worlds import TENANT, Staged
-
-
-@pytest.fixture
-def store(weaviate_server: Weaviate) -> WeaviateStore:
-    return stores.weaviate_store(weaviate_server, HASHED)
-
-
-@pytest.fixture
-async def staged(tmp_path: Path, store: WeaviateStore) -> AsyncGenerator[Staged]:
-    async with worlds.world(tmp_path, store=store) as made:
-        yield made
 
 
 @pytest.mark.covers("store.sweep")

@@ -1,6 +1,6 @@
 """How often a memory store on a server is asked while statements come."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,22 +13,10 @@ from hindsight_ray.adapters.stores.weaviate.store import WeaviateStore
 from hindsight_ray.domain.rows import Near, RowFilter
 from hindsight_ray.ports import Unit, Vector
 from hindsight_ray.service import foreseen
-from tests import stores, worlds
-from tests.apart import HASHED, receipt, written
-from tests.servers.weaviate import Weaviate
+from tests import worlds
+from tests.apart import receipt, written
 from tests.stores import WrappedStore
 from tests.worlds import Staged
-
-
-@pytest.fixture
-def store(weaviate_server: Weaviate) -> WeaviateStore:
-    return stores.weaviate_store(weaviate_server, HASHED)
-
-
-@pytest.fixture
-async def staged(tmp_path: Path, store: WeaviateStore) -> AsyncGenerator[Staged]:
-    async with worlds.world(tmp_path, store=store) as made:
-        yield made
 
 
 class _Asked(WrappedStore):

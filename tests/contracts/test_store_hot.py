@@ -1,6 +1,5 @@
 """Tenants of a server: few are hot, a cold one wakes, one that is made anew is empty."""
 
-from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +12,6 @@ from tests import stores, worlds
 from tests.apart import HASHED, closed, receipt, texts, written
 from tests.servers.weaviate import Weaviate
 from tests.worlds import TENANT, Staged
-
-
-@pytest.fixture
-def store(weaviate_server: Weaviate) -> WeaviateStore:
-    return stores.weaviate_store(weaviate_server, HASHED)
-
-
-@pytest.fixture
-async def staged(tmp_path: Path, store: WeaviateStore) -> AsyncGenerator[Staged]:
-    async with worlds.world(tmp_path, store=store) as made:
-        yield made
 
 
 @pytest.mark.covers("store.hot")

@@ -15,16 +15,10 @@ from hindsight_ray.errors import (
 )
 from hindsight_ray.ports import MemoryStore
 from hindsight_ray.service import settle
-from tests import stores, worlds
-from tests.apart import HASHED, NOW, counts, receipt, texts, written
-from tests.servers.weaviate import Weaviate
+from tests import worlds
+from tests.apart import NOW, counts, receipt, texts, written
 from tests.stores import WrappedStore
 from tests.worlds import SetClock
-
-
-@pytest.fixture
-def store(weaviate_server: Weaviate) -> WeaviateStore:
-    return stores.weaviate_store(weaviate_server, HASHED)
 
 
 def store_settings(**fields: Any) -> Settings:
