@@ -11,6 +11,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from hindsight_ray.adapters.whole_files import PRIVATE, write_once
+
 _setup: Any = importlib.import_module("ray._private.authentication.authentication_token_setup")
 _log = logging.getLogger(__name__)
 
@@ -57,12 +59,5 @@ def tighten(path: Path) -> None:
 def _made(path: Path) -> None:
     """Make the token where there is none. Of several who make one at once, one's is kept."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    with os.fdopen(os.open(draft, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "w") as file:
-        file.write(_setup.generate_new_authentication_token())
-    try:
-        path.hardlink_to(draft)
-    except FileExistsError:
-        """Somebody else was first."""
-    finally:
-        draft.unlink()
+    token = _setup.generate_new_authentication_token()
+    write_once(path, token.encode(), mode=PRIVATE)

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from hindsight_ray.adapters.whole_files import replace_file
 from hindsight_ray.errors import Busy, HomeInvalid
 
 START_FILE = "start.lock"
@@ -49,7 +50,7 @@ class Head:
 
 def note_head(home: Path, head: Head) -> None:
     """Remember the cluster that is being started for this home, whatever becomes of the start."""
-    (home / HEAD_FILE).write_text(json.dumps(asdict(head)) + "\n", encoding="utf-8")
+    replace_file(home / HEAD_FILE, f"{json.dumps(asdict(head))}\n".encode())
 
 
 def noted_head(home: Path) -> Head | None:
