@@ -192,12 +192,12 @@ async def settle_in(world: World, space: EmbeddingSpace) -> None:
     """
     async with beside(world, space) as store:
         there = replace(world, store=store)
-        while await replay(there, idle=timedelta(0)) == BATCH:
-            """What else waits is told with the next ones."""
+        await _told(there)
         async with world.ledger.reading() as unit:
             places = await unit.elsewhere.places()
         for tenant in places:
             await sweep(there, tenant)
+        await _told(there)  # what the sweeps found lacking; what still is after that is refused
         held = {Placed(place, ref) for place in places.values() for ref in await store.held(place)}
     async with world.ledger.reading() as unit:
         placed = await unit.elsewhere.placed()
@@ -208,6 +208,12 @@ async def settle_in(world: World, space: EmbeddingSpace) -> None:
             f"the memory store lacks {lacking} memories in {space.model!r}, and {waits} wait to be"
             " told; nothing was dropped. Ask again, and see that its server runs"
         )
+
+
+async def _told(there: World) -> None:
+    """Tell the store of this world all that waits."""
+    while await replay(there, idle=timedelta(0)) == BATCH:
+        """What else waits is told with the next ones."""
 
 
 async def drop_left(world: World) -> int:
