@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -30,12 +30,14 @@ class Watch(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Timed:
     """A call whose parts are timed, by the clock of whoever watches it."""
 
     seen: Seen
     clock_s: Callable[[], float]
+    under_way: list["spent_on"] = field(default_factory=list["spent_on"])  # the oldest first
+    since_s: float = 0.0  # when the oldest became it
 
 
 IN_HAND: ContextVar[Timed | None] = ContextVar("in_hand", default=None)
@@ -44,24 +46,28 @@ IN_HAND: ContextVar[Timed | None] = ContextVar("in_hand", default=None)
 class spent_on:  # noqa: N801 - reads as what it is used for: `with spent_on("ledger"):`
     """Count what the context takes to this part of the call in hand; costs nothing without one.
 
-    What is asked within it is of this part: a deciding that reads the ledger is deciding. Parts
-    that run beside each other are counted each.
+    A moment is counted once, for what is under way the longest: a deciding that reads the ledger
+    is deciding, and of two parts beside each other the later has what is left when the earlier
+    has ended. So the parts of a call never come to more than the call.
     """
 
-    __slots__ = ("_began_s", "_doing", "_timed", "_token")
+    __slots__ = ("_doing", "_timed")
 
     def __init__(self, doing: Doing) -> None:
         self._doing: Doing = doing
 
     def __enter__(self) -> None:
-        self._timed = IN_HAND.get()
-        if self._timed is not None:
-            self._token: Token[Timed | None] = IN_HAND.set(None)
-            self._began_s = self._timed.clock_s()
+        self._timed = timed = IN_HAND.get()
+        if timed is not None:
+            if not timed.under_way:
+                timed.since_s = timed.clock_s()
+            timed.under_way.append(self)
 
     def __exit__(self, *_: object) -> None:
-        if self._timed is not None:
-            spent = self._timed.seen.spent_s
-            took_s = self._timed.clock_s() - self._began_s
-            spent[self._doing] = spent.get(self._doing, 0.0) + took_s
-            IN_HAND.reset(self._token)
+        timed = self._timed
+        if timed is not None:
+            if timed.under_way[0] is self:
+                now_s, spent = timed.clock_s(), timed.seen.spent_s
+                spent[self._doing] = spent.get(self._doing, 0.0) + now_s - timed.since_s
+                timed.since_s = now_s
+            timed.under_way.remove(self)

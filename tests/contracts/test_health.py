@@ -42,7 +42,7 @@ async def test_each_call_is_one_line_of_json_without_a_word_of_what_was_said(
     assert all(part > 0 for part in parts[0]), "a search decides, embeds, asks the store, reads"
     assert parts[1][1:3] == [0, 0], "to get by id embeds nothing and asks no store"
     for line, told in zip(lines, parts, strict=True):
-        assert sum(told) <= line["ms"] + 0.01, "nothing here runs beside anything else"
+        assert sum(told) <= line["ms"] + 0.01, "no moment is counted twice"
     for word in ("vault", "alice", "mallory", kept.ids[0]):
         assert word not in caplog.text
 
@@ -62,6 +62,32 @@ def test_what_a_part_of_a_call_does_within_another_is_the_outer_ones() -> None:
     with spent_on("store"):
         pass
     assert seen.spent_s == {"admitting": 1.0, "ledger": 2.0}
+
+
+@pytest.mark.covers("health.line")
+async def test_what_parts_do_beside_each_other_is_counted_once() -> None:
+    ticks = iter(range(100))
+    seen = Seen("Search")
+    token = IN_HAND.set(Timed(seen, lambda: float(next(ticks))))
+    begun, over = asyncio.Event(), asyncio.Event()
+
+    async def read() -> None:
+        with spent_on("ledger"):  # from 0 to 1
+            begun.set()
+            await over.wait()
+
+    async def ask() -> None:
+        await begun.wait()
+        with spent_on("store"):  # beside it at first: from 1, when that ends, to 2
+            over.set()
+            await reading
+        with spent_on("ledger"):  # from 3 to 4
+            pass
+
+    reading = asyncio.create_task(read())
+    await ask()
+    IN_HAND.reset(token)
+    assert seen.spent_s == {"ledger": 2.0, "store": 1.0}
 
 
 @pytest.mark.covers("health.numbers")
