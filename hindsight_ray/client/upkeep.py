@@ -47,8 +47,10 @@ class UpkeepCalls(AccessCalls):
         fields = {"memory_id": memory_id, "decision": decision, "content": content, "why": why}
         return await self._commanded(c.DecidePending, command_id, fields)
 
-    async def sample(self, *, n: int = 20, seed: int = 0, scope: str | None = None) -> Sample:
-        """Memories drawn at random, for a person to look at."""
+    async def sample(
+        self, *, n: int = 20, seed: int | None = None, scope: str | None = None
+    ) -> Sample:
+        """Memories drawn at random, for a person to look at; others each time without a `seed`."""
         return await self._ask(c.DrawSample, n=n, seed=seed, scope=scope)
 
     async def judge(

@@ -36,10 +36,11 @@ class DecidePending(Command):
 
 
 class DrawSample(Command):
-    """Draw memories at random for a person to look at; the same seed draws the same ones."""
+    """Draw memories at random for a person to look at; a seed that is named draws the same ones
+    again, and without one each look is another."""
 
     n: Whole = Field(default=20, ge=1, le=LISTED_MAX)
-    seed: Seed = 0
+    seed: Seed | None = None
     scope: Scope | None = None
 
 

@@ -1,7 +1,9 @@
 """A look at memories drawn at random: who may read and review them says whether they are good.
 
 The draw is over active memories that the caller may read and review, in order of id, so a seed
-names a sample. Verdicts are kept as metadata and survive the memories that they are about.
+names a sample; where none is named one is drawn, since a weekly look at the same ones estimates
+nothing, and who knew them could keep them clean. Verdicts are kept as metadata and survive the
+memories that they are about.
 """
 
 from dataclasses import replace
@@ -19,6 +21,7 @@ from hindsight_ray.service.seen import presentable, visible
 from hindsight_ray.service.world import World
 
 _PAGE = 2_000
+_SEED_DIGITS = 8  # of a token, so that a seed can be read and typed
 
 
 async def draw(world: World, caller: Caller, command: DrawSample) -> Sample:
@@ -31,7 +34,8 @@ async def draw(world: World, caller: Caller, command: DrawSample) -> Sample:
         if command.scope is not None:
             rows = replace(rows, scopes=frozenset({command.scope}))
         reviewable = await _reviewable(unit, admitted, rows)
-        drawn = samples.drawn(reviewable, command.n, command.seed)
+        seed = int(world.ids.token()[-_SEED_DIGITS:], 16) if command.seed is None else command.seed
+        drawn = samples.drawn(reviewable, command.n, seed)
         current = await unit.memories.current(caller.tenant, drawn)
         memories = [current[name] for name in drawn if name in current]
         scope = command.scope or caller.principal
@@ -40,7 +44,7 @@ async def draw(world: World, caller: Caller, command: DrawSample) -> Sample:
         shown = await presentable(unit, admitted, memories)
         growth = await offered.showing_memories(unit, admitted, shown)
         await offered.grow_within(unit, admitted, [growth])
-    return Sample(seed=command.seed, population=len(reviewable), memories=tuple(shown))
+    return Sample(seed=seed, population=len(reviewable), memories=tuple(shown))
 
 
 async def judge(world: World, caller: Caller, command: JudgeSample) -> Verdict:

@@ -98,7 +98,9 @@ async def sample(
     asked: Asked,
     *,
     n: Annotated[int, typer.Option("--n", "-n", help="How many to look at.")] = 20,
-    seed: Annotated[int, typer.Option(help="The same seed draws the same ones.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(help="The same seed draws the same ones; another each time.")
+    ] = None,
     scope: ScopeOption = None,
 ) -> None:
     """Draw memories at random, to say of each with `audit judge` whether it is good."""
@@ -107,7 +109,10 @@ async def sample(
     for one in drawn.memories:
         row = (one.id, one.scope, one.type, one.content, one.source.kind)
         made.add_row(*map(show.plain, row))
-    show.answer(asked.json, drawn, show.rows(made, "memories", "to draw from"))
+    told = f"{len(drawn.memories)} of {drawn.population}; --seed {drawn.seed} draws the same ones"
+    parts = [show.rows(made, "memories", "to draw from")]
+    parts += [show.plain(told)] if drawn.memories else []
+    show.answer(asked.json, drawn, show.stacked(*parts))
 
 
 async def judge(
