@@ -77,7 +77,8 @@ class Attribution(Value):
     On the scale `share`, `outcome` = `baseline` + the sum of `credits` + their residual, where
     `baseline` is the mean outcome with every player replaced (none: 0). A `score` only orders its
     targets. `beside` holds credits of other games over the same outcome, each naming its method;
-    they are no part of that sum.
+    they are no part of that sum. Where runs were compared, `compared_runs` is how many: those of
+    the same task type and the same goal with an outcome, this one among them, and no others.
     """
 
     run_id: RunId
@@ -93,6 +94,7 @@ class Attribution(Value):
     policy: Summary = ""  # the declared baseline that re-decided
     evaluations: int = Field(default=0, ge=0)  # replays spent, those taken from the cache included
     beside: tuple[Credit, ...] = Field(default=(), max_length=CREDITS_MAX)
+    compared_runs: int = Field(default=0, ge=0)
 
     @property
     def word(self) -> str:

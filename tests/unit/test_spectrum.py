@@ -16,6 +16,7 @@ from hindsight_ray.core.attribution.spectrum import (
     suspicions,
     too_few,
 )
+from hindsight_ray.core.report.supported import supported
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.run import Trajectory
 from tests.trajectories import Story, event_id
@@ -167,3 +168,14 @@ def test_of_a_run_only_what_failing_runs_have_oftener_is_blamed() -> None:
     once = told(-1.0, "Begin", "Ask first", "Guess", "Wait")
     found = compared(Comparison(once, (*runs, once), {}))
     assert [one.target.label for one in found.credits] == ["planner: Guess"]
+
+
+def test_a_comparison_says_which_runs_it_is_over() -> None:
+    good, bad = ("Begin", "Ask first"), ("Begin", "Guess")
+    runs = (*(told(1.0, *good) for _ in range(4)), *(told(-1.0, *bad) for _ in range(4)))
+    found = compared(Comparison(runs[-1], runs, {}))
+    assert found.compared_runs == 8
+    assert "compared: 8 runs of this task type and this very goal" in supported(found)
+    few = compared(Comparison(runs[-1], runs[:5], {}))
+    assert few.abstained is not None
+    assert "the same task type and the same goal" in few.abstained.reason

@@ -60,6 +60,7 @@ def compared(comparison: Comparison, formula: Formula = "ochiai") -> Attribution
     if base.outcome is None:
         return _abstained(base, NO_OUTCOME)
     spectra = spectra_of(comparison.runs)
+    base = base.model_copy(update={"compared_runs": len(spectra)})
     reason = too_few(spectra)
     if reason is not None:
         return _abstained(base, reason)

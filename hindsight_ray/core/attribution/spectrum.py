@@ -103,7 +103,7 @@ def too_few(runs: Sequence[RunSpectrum]) -> str | None:
     if min(successes, failures) < RUNS_MIN:
         return (
             f"{successes} comparable runs succeeded and {failures} failed; at least {RUNS_MIN} of"
-            " each are needed"
+            " each are needed (comparable: of the same task type and the same goal)"
         )
     return None
 
