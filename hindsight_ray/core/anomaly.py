@@ -20,21 +20,24 @@ class Anomaly:
     completed_by: EventUuid
 
 
-def anomalies(events: Sequence[Event], *, repeated_step_limit: int) -> tuple[Anomaly, ...]:
+def anomalies(
+    events: Sequence[Event], *, repeated_step_limit: int, failures_in_row: int = 2
+) -> tuple[Anomaly, ...]:
     """Every anomaly of events in order: at most one per agent and failing streak, step or word.
 
-    Two tool failures in a row: of one agent, with no call of its own that worked in between.
+    Two tool failures in a row, or `failures_in_row` of them: of one agent, with no call of its own
+    that worked in between.
     User dissatisfaction: what a user said (`core/dissatisfaction.py`).
     Repeated step: one agent did the same more than `repeated_step_limit` times.
     """
     return (
-        *_failures_in_a_row(events),
+        *_failures_in_a_row(events, failures_in_row),
         *_dissatisfied_users(events),
         *_repeated_steps(events, repeated_step_limit),
     )
 
 
-def _failures_in_a_row(events: Sequence[Event]) -> list[Anomaly]:
+def _failures_in_a_row(events: Sequence[Event], limit: int) -> list[Anomaly]:
     found: list[Anomaly] = []
     streaks: dict[str, list[EventUuid]] = {}
     for event in events:
@@ -45,7 +48,7 @@ def _failures_in_a_row(events: Sequence[Event]) -> list[Anomaly]:
             streak.clear()
             continue
         streak.append(event.event_id)
-        if len(streak) == 2:
+        if len(streak) == limit:
             found.append(Anomaly("two tool failures", event.agent, tuple(streak), event.event_id))
     return found
 

@@ -39,7 +39,8 @@ class Settings(Value):
     buffer_full: Literal["block", "drop", "fail"] = "block"
     batch_events: int = Field(default=200, ge=1, le=2_000)
     review_events_min: int = Field(default=10, ge=1)
-    repeated_step_limit: int = Field(default=3, ge=1)
+    failures_in_row: int = Field(default=2, ge=1)  # of one agent's calls: a partial review
+    repeated_step_limit: int = Field(default=3, ge=1)  # the same step more often: one as well
     redact_secrets: Literal["mask", "refuse", "keep"] = "mask"
     redact_personal: Literal["mask", "refuse", "keep"] = "mask"
     memories_per_scope_max: int = Field(default=100_000, ge=1)

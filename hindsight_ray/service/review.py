@@ -6,10 +6,11 @@ what they may read. The same trajectory reviewed again adds nothing: what was re
 its digest, and the ids of what is kept follow from that.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from hindsight_ray.core.anomaly import anomalies
+from hindsight_ray.core.anomaly import Anomaly, anomalies
 from hindsight_ray.core.digest import digest
 from hindsight_ray.core.distil import Distilling, distilled, names_of, scopes_touched
 from hindsight_ray.core.lessons import rule_review
@@ -20,7 +21,7 @@ from hindsight_ray.domain.caller import REVIEWER, Caller
 from hindsight_ray.domain.chat import FailedReview
 from hindsight_ray.domain.commands import ReviewRun
 from hindsight_ray.domain.draft import Draft
-from hindsight_ray.domain.event import MemoryRef
+from hindsight_ray.domain.event import Event, MemoryRef
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.review import Review, ReviewKind, ReviewReport, Trigger
@@ -160,13 +161,21 @@ def _refs(offered: dict[str, Offered]) -> list[MemoryRef]:
 
 
 def _triggers(world: World, trajectory: Trajectory, *, asked: bool) -> tuple[Trigger, ...]:
-    limit = world.settings.repeated_step_limit
     found: list[Trigger] = [_ASKED] if asked else []
     ended = trajectory.run.closed_at is not None
     if ended and len(trajectory.events) >= world.settings.review_events_min:
         found.append(_ENDED)
-    found.extend(one.trigger for one in anomalies(trajectory.events, repeated_step_limit=limit))
+    found.extend(one.trigger for one in gone_wrong(world, trajectory.events))
     return tuple(dict.fromkeys(found))
+
+
+def gone_wrong(world: World, events: Sequence[Event]) -> tuple[Anomaly, ...]:
+    """What in these events starts a partial review, by this home's thresholds."""
+    return anomalies(
+        events,
+        repeated_step_limit=world.settings.repeated_step_limit,
+        failures_in_row=world.settings.failures_in_row,
+    )
 
 
 def _digest(trajectory: Trajectory, kind: ReviewKind) -> str:

@@ -8,7 +8,7 @@ due and not made, because processes ended, is found again by `overdue`.
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
-from hindsight_ray.core.anomaly import anomalies, telling
+from hindsight_ray.core.anomaly import telling
 from hindsight_ray.domain.caller import REVIEWER
 from hindsight_ray.domain.event import Event
 from hindsight_ray.domain.review import DueReview
@@ -61,8 +61,7 @@ async def _made(world: World, due: DueReview) -> None:
         enough = not due.batch and _long_enough(world, count)
         # The review reads them all itself.
         events = () if enough else await unit.runs.events(due.tenant, due.run_id)
-    limit = world.settings.repeated_step_limit
-    found = anomalies(events, repeated_step_limit=limit)
+    found = review.gone_wrong(world, events)
     if due.batch:
         if any(one.completed_by in due.batch for one in found):
             await _reviewed(world, run)
@@ -75,7 +74,8 @@ async def _made(world: World, due: DueReview) -> None:
 async def overdue(world: World, tenant: str, but: Collection[str] = ()) -> list[DueReview]:
     """Reviews of runs that ended within the last day and were never made, the newest first.
 
-    Whoever was to make them has been stopped. Runs in `but` are left out.
+    Whoever was to make them has been stopped. Runs in `but` are left out, and imported ones, which
+    are reviewed when somebody asks.
     """
     now = world.clock.now()
     found: list[DueReview] = []
@@ -96,7 +96,9 @@ async def overdue(world: World, tenant: str, but: Collection[str] = ()) -> list[
 
 
 def _just_ended(run: Run, now: datetime) -> bool:
-    return run.closed_at is not None and now - LOOKED_BACK < run.closed_at < now - _IN_HAND
+    if run.imported or run.closed_at is None:
+        return False
+    return now - LOOKED_BACK < run.closed_at < now - _IN_HAND
 
 
 async def _never_made(world: World, unit: Unit, run: Run) -> bool:
@@ -113,8 +115,7 @@ def _long_enough(world: World, count: int) -> bool:
 
 
 def _worth_it(world: World, events: Sequence[Event]) -> bool:
-    limit = world.settings.repeated_step_limit
-    if _long_enough(world, len(events)) or anomalies(events, repeated_step_limit=limit):
+    if _long_enough(world, len(events)) or review.gone_wrong(world, events):
         return True
     return prompt_for(world, "mood") is not None and any(one.kind == "user" for one in events)
 

@@ -1,5 +1,6 @@
 """Reviews that nobody asked for: made by the reviewers where there are any, and never forgotten."""
 
+import json
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,9 @@ import pytest
 
 from hindsight_ray.actors.reviewer import Reviewer
 from hindsight_ray.actors.steward import Steward
+from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.review import DueReview, Review
+from hindsight_ray.service import load_logs
 from hindsight_ray.service.world import Opened
 from tests.unit.test_reviewing import Team, experiences, memories, stumble
 from tests.worlds import Staged, world
@@ -112,6 +115,19 @@ async def test_a_review_whose_reviewer_was_stopped_is_found_again_by_the_steward
     home.clock.advance(minutes=6)
     await Steward(lambda: _opened(_handing(home, reviews)), 60.0, 10, start=None).turn()
     assert len(reviews.handed) == 1
+
+
+@pytest.mark.covers("review.resumed")
+async def test_an_imported_run_is_reviewed_when_somebody_asks_and_not_before(home: Staged) -> None:
+    messages = [{"role": "user", "content": f"Go on, part {n}"} for n in range(12)]
+    text = json.dumps(messages)
+    fields = {"format": "openai-messages", "text": text, "scope": "global"}
+    operator = await home.caller(agent="operator")
+    await load_logs.load_logs(home.world, operator, c.ImportRuns.model_validate(fields))
+    home.clock.advance(minutes=6)
+    reviews = ToReviewer(_reviewer(home))
+    await Steward(lambda: _opened(_handing(home, reviews)), 60.0, 10, start=None).turn()
+    assert reviews.handed == []
 
 
 @pytest.mark.covers("review.resumed")

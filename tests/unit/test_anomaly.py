@@ -92,6 +92,17 @@ def test_two_failures_in_a_row_of_one_agent_trigger_once_per_streak() -> None:
     ]
 
 
+@pytest.mark.parametrize(("limit", "found"), [(1, 2), (2, 2), (3, 1), (4, 0)])
+def test_how_many_failures_in_a_row_are_too_many_is_for_the_settings_to_say(
+    limit: int, found: int
+) -> None:
+    story = Story()
+    for n, worked in enumerate([False, False, False, True, False, False]):
+        story.call(f"c{n}", "t", n, error=None if worked else "no")
+    streaks = anomalies(story.events, repeated_step_limit=3, failures_in_row=limit)
+    assert [len(one.events) for one in streaks] == [limit] * found
+
+
 def test_failures_of_two_agents_are_no_streak_and_a_success_ends_one() -> None:
     story = Story()
     story.call("a", "t", 1, error="no", agent="one")

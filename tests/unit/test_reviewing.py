@@ -18,6 +18,7 @@ from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.review import ReviewReport
 from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.domain.run import Run
+from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import AccessDenied, ModelFailed, NotFound, OverQuota
 from hindsight_ray.ports import Purpose, Vector
 from hindsight_ray.service import attribute, forget, outcome, record, review, runs, search, write
@@ -229,6 +230,22 @@ async def test_two_failures_in_a_row_start_a_partial_review_while_the_run_goes_o
         (kept,) = await unit.reviews.of_run("acme", team.run.run_id)
     assert (kept.kind, kept.trigger) == ("partial", "two tool failures")
     assert len(experiences(await memories(home))) == 1
+
+
+@pytest.mark.covers("review.triggers")
+async def test_a_home_says_how_many_failures_in_a_row_start_a_review(tmp_path: Path) -> None:
+    settings = Settings(lock_wait_s=5.0, failures_in_row=3)
+    async with world(tmp_path / "patient", settings=settings) as home:
+        team = await Team.start(home, "planner")
+        for seat in range(3):
+            async with home.world.ledger.reading() as unit:
+                assert not await unit.reviews.of_run("acme", team.run.run_id)
+            team.story.call(f"c{seat}", "book", f"seat={seat}", error="taken")
+            await team.send()
+            await home.jobs.finish()
+        async with home.world.ledger.reading() as unit:
+            (kept,) = await unit.reviews.of_run("acme", team.run.run_id)
+        assert kept.kind == "partial"
 
 
 @pytest.mark.covers("G1.offered")
