@@ -202,6 +202,11 @@ def negated(new: Reading, kept: Reading) -> bool:
     return (new.negations + kept.negations) % 2 == 1
 
 
+def denies(new: Reading, kept: Reading) -> bool:
+    """Whether the two are the same words, and one of them denies what the other says."""
+    return negated(new, kept) and _opposite(new, kept)
+
+
 def distinguishing(new: Reading, kept: Reading) -> tuple[str, ...]:
     """What sets the new statement apart from the kept one, as tags: at most four, in order."""
     known = set(kept.words)

@@ -1,6 +1,7 @@
-"""Which kept memories give the same thing another value than one that a person decides about?
+"""Which kept memories cannot hold beside one that a person decides about?
 
-By its topic, or by the form of both statements (`core/claims.py`); those only that have the same
+Those that give its topic another value, or the same thing by the form of both statements
+(`core/claims.py`), or that deny what it says in the same words; those only that have the same
 readers, so that a decision touches nothing that its maker could not see.
 """
 
@@ -8,6 +9,7 @@ from collections import Counter
 from datetime import datetime
 
 from hindsight_ray.core.claims import clash
+from hindsight_ray.core.conflict import denies, read
 from hindsight_ray.core.keywords import query_terms
 from hindsight_ray.core.verdict import CLAIMING
 from hindsight_ray.domain.memory import Memory
@@ -29,12 +31,11 @@ async def contradicting(unit: Unit, memory: Memory, now: datetime) -> list[Memor
     )
     found = await unit.memories.on_topic(rows, memory.topic) if memory.topic is not None else ()
     others = {kept.id: kept for kept in found}
-    if memory.type in CLAIMING:
-        others |= await _by_form(unit, rows, memory)
+    others |= await _by_words(unit, rows, memory)
     return [kept for kept in others.values() if _may_be_touched(kept, memory)]
 
 
-async def _by_form(unit: Unit, rows: RowFilter, memory: Memory) -> dict[str, Memory]:
+async def _by_words(unit: Unit, rows: RowFilter, memory: Memory) -> dict[str, Memory]:
     terms = query_terms(memory.content)
     matches = await unit.memories.keyword_matches(rows, terms)
     shared = Counter[int]()
@@ -43,11 +44,17 @@ async def _by_form(unit: Unit, rows: RowFilter, memory: Memory) -> dict[str, Mem
             shared.update(matches.postings[term][0].tolist())
     ids = [matches.ids[place] for place, _ in shared.most_common(_LOOKED_AT_MAX)]
     current = await unit.memories.current(memory.tenant, ids)
-    return {
-        name: kept
-        for name, kept in current.items()
-        if (memory.topic is None or kept.topic is None) and clash(memory.content, kept.content)
-    }
+    return {name: kept for name, kept in current.items() if _excluded(memory, kept)}
+
+
+def _excluded(memory: Memory, kept: Memory) -> bool:
+    """By what both say; where both name a topic, that decides instead."""
+    if memory.topic is not None and kept.topic is not None and memory.topic != kept.topic:
+        return False
+    if memory.steps == kept.steps and denies(read(memory.content), read(kept.content)):
+        return True
+    claiming = memory.type in CLAIMING and (memory.topic is None or kept.topic is None)
+    return claiming and clash(memory.content, kept.content) is not None
 
 
 def _may_be_touched(kept: Memory, memory: Memory) -> bool:

@@ -172,6 +172,43 @@ async def test_a_decision_that_is_repeated_has_one_effect(home: Staged, alice: C
         assert await pending.decide(home.world, alice, command) == first
 
 
+@pytest.mark.covers("people.pending", "write.conflict")
+@pytest.mark.parametrize(
+    ("said", "denied"),
+    [
+        ("Deploying on Fridays is allowed", "Deploying on Fridays is not allowed"),
+        ("周五可以部署", "周五不可以部署"),
+        ("Restart the primary database", "Never restart the primary database"),
+    ],
+)
+async def test_of_a_statement_and_its_denial_that_both_wait_one_is_left_once_a_person_decides(
+    home: Staged, alice: Caller, said: str, denied: str
+) -> None:
+    first = await _wrote(home, alice, said)
+    second = await _wrote(home, alice, denied)
+    waiting = await _pending(home, alice)
+    assert {one.memory.id: [kept.id for kept in one.conflicts] for one in waiting} == {
+        first.ids[0]: [second.ids[0]],
+        second.ids[0]: [first.ids[0]],
+    }
+    await _decide(home, alice, second.ids[0], "accept")
+    assert (await _get(home, alice, first.ids[0])).status == "outdated"
+
+
+@pytest.mark.covers("life.cold", "write.conflict")
+async def test_what_comes_back_from_the_archive_waits_where_it_is_denied_by_now(
+    home: Staged, alice: Caller
+) -> None:
+    first = await _wrote(home, alice, "Caching is enabled for the shop")
+    put_away = Archive.model_validate({"command_id": _id(), "memory_id": first.ids[0]})
+    await archive.archive(home.world, alice, put_away)
+    second = await _wrote(home, alice, "Caching is not enabled for the shop")
+    back = Restore.model_validate({"command_id": _id(), "memory_id": first.ids[0]})
+    await archive.restore(home.world, alice, back)
+    assert (await _get(home, alice, first.ids[0])).status == "pending"
+    assert (await _get(home, alice, second.ids[0])).status == "active"
+
+
 @pytest.mark.covers("people.confirm")
 async def test_a_later_confirmation_makes_what_waits_active(home: Staged, alice: Caller) -> None:
     doubted = await _wrote(home, alice, "The depot opens at seven", confidence=0.3)
@@ -241,6 +278,17 @@ async def test_a_sample_is_of_what_its_drawer_may_review_and_verdicts_add_up(
     assert (await samples.report(home.world, bob, ReadSamples())).total is None
     with pytest.raises(AccessDenied):
         await samples.draw(home.world, bob, DrawSample.model_validate({"scope": "user:alice"}))
+
+
+@pytest.mark.covers("people.samples")
+async def test_each_look_draws_others_unless_a_seed_is_named(home: Staged, alice: Caller) -> None:
+    for n in range(12):
+        await _wrote(home, alice, f"Alice keeps item {n} on shelf {n}")
+    looks = [await samples.draw(home.world, alice, DrawSample(n=3)) for _ in range(4)]
+    assert len({look.seed for look in looks}) == 4
+    assert len({look.memories for look in looks}) > 1
+    again = await samples.draw(home.world, alice, DrawSample(n=3, seed=looks[0].seed))
+    assert again.memories == looks[0].memories
 
 
 # Life cycle
