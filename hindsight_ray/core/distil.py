@@ -173,16 +173,18 @@ def _episode_draft(job: Distilling) -> Draft:
 
 
 def episode_text(job: Distilling) -> str:
-    """What happened, with its date, in one statement."""
+    """What happened, with its date, in one statement; of a log without times when it came."""
     events = job.trajectory.events
     began = job.run.started_at.date().isoformat()
+    began = began if job.run.timed else f"imported {began}"
     agents = agents_of(events)
     who = ", ".join(agents[:3]) + (f" and {len(agents) - 3} more" if len(agents) > 3 else "")
     failures = sum(failed(event) for event in events)
     outcomes = sorted(job.trajectory.outcomes, key=lambda outcome: outcome.at)
     ended = f", outcome {outcomes[-1].value:g}" if outcomes else ""
     tail = f" ({shortened(who, 60)}: {len(events)} steps, {failures} failed calls{ended})"
-    return f"{began}: {shortened(job.run.goal, CONTENT_CHARACTERS_MAX - 12 - len(tail))}{tail}"
+    room = CONTENT_CHARACTERS_MAX - len(began) - 2 - len(tail)
+    return f"{began}: {shortened(job.run.goal, room)}{tail}"
 
 
 def _draft(

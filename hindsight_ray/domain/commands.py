@@ -355,12 +355,16 @@ class ImportRuns(Command):
 
 
 class ImportReport(Value):
-    """What an import added; `repeated` runs were there before, `refused` items were left out."""
+    """What an import added; `repeated` runs were there before, `refused` items were left out.
+
+    Of what was added the logs of `untimed` runs say no times.
+    """
 
     runs: int
     events: int
     repeated: int = 0
     refused: tuple["Refused", ...] = ()
+    untimed: int = 0
 
 
 class Refused(Value):
@@ -374,7 +378,8 @@ class Explanation(Value):
     """What a memory rests on, as far as the reader may see it.
 
     `credits` are those of the decisions that it cites or that its events came of: as they were
-    kept of replays and comparisons, else by the run's structure.
+    kept of replays and comparisons, else by the run's structure. Events are not `timed` if they
+    come from a log that says no times.
     """
 
     memory_id: MemoryId
@@ -383,3 +388,4 @@ class Explanation(Value):
     events: tuple[Event, ...]
     derived_from: tuple[MemoryRef, ...]
     credits: tuple[Credit, ...] = ()
+    timed: bool = True

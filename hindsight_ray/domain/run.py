@@ -37,6 +37,7 @@ class Run(Value):
     started_at: Moment
     closed_at: Moment | None = None
     imported: bool = False  # agent names in it are labels, not principals
+    timed: bool = True  # False: its log says no times; it was imported at `started_at`
     trusted: bool = True  # False: what is learned from it is quarantined
     vouched_by: str | None = None  # the principal that imported it as trusted
 

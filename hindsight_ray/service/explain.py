@@ -46,6 +46,7 @@ async def explain(world: World, caller: Caller, command: Explain) -> Explanation
         events=told,
         derived_from=tuple(ref for ref in memory.derived_from if ref.id in readable),
         credits=credits_,
+        timed=run is None or run.timed,
     )
 
 

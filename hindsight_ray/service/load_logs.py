@@ -32,7 +32,7 @@ async def load_logs(world: World, caller: Caller, command: ImportRuns) -> Import
         (await admit(world, unit, caller)).require("administer", "global")
     parsed = PARSERS[command.format](command.text)
     refused = [Refused(position=at, reason=reason) for at, reason in parsed.refused]
-    runs = events = repeated = 0
+    runs = events = repeated = untimed = 0
     for position, log in parsed.runs:
         try:
             stored = await _load_one(world, caller, command, log)
@@ -43,13 +43,18 @@ async def load_logs(world: World, caller: Caller, command: ImportRuns) -> Import
             repeated += 1
             continue
         runs += 1
-        events += stored
+        events += len(stored.events)
+        untimed += not stored.run.timed
     refused.sort(key=lambda one: one.position)
-    return ImportReport(runs=runs, events=events, repeated=repeated, refused=tuple(refused))
+    return ImportReport(
+        runs=runs, events=events, repeated=repeated, refused=tuple(refused), untimed=untimed
+    )
 
 
-async def _load_one(world: World, caller: Caller, command: ImportRuns, log: LogRun) -> int | None:
-    """How many events were stored, or None if the run was there before."""
+async def _load_one(
+    world: World, caller: Caller, command: ImportRuns, log: LogRun
+) -> Recorded | None:
+    """What was stored, or None if the run was there before."""
     async with world.ledger.writing() as unit:
         admitted = await admit(world, unit, caller)
         admitted.require("administer", "global")
@@ -61,7 +66,7 @@ async def _load_one(world: World, caller: Caller, command: ImportRuns, log: LogR
             tenant=caller.tenant,
             scope=command.scope,
             vouched_by=caller.principal if command.trusted else None,
-            base=admitted.now,
+            now=admitted.now,
         )
         made = _clean(made, await privacy_of(world, caller.tenant))
         await _store(unit, made)
@@ -76,7 +81,7 @@ async def _load_one(world: World, caller: Caller, command: ImportRuns, log: LogR
             scope="global",
             name=made.run.run_id,
         )
-        return len(made.events)
+        return made
 
 
 def _clean(made: Recorded, privacy: Privacy) -> Recorded:

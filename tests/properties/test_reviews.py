@@ -97,7 +97,7 @@ def test_any_document_is_read_or_refused_and_nothing_else(document: object, form
     assert len(positions) == len(set(positions))
     for _, log in parsed.runs:
         try:
-            made = recorded(log, tenant="acme", scope=GLOBAL, vouched_by=None, base=START)
+            made = recorded(log, tenant="acme", scope=GLOBAL, vouched_by=None, now=START)
         except InvalidInput:
             continue
         assert len(made.events) == len(log.steps)

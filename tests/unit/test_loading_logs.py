@@ -58,7 +58,7 @@ RUN = {"task_id": 1, "trial": 0, "reward": 1.0, "traj": MESSAGES}
 async def test_importing_again_adds_nothing_even_later_and_from_a_longer_file(
     home: Staged,
 ) -> None:
-    assert await load(home, [RUN]) == c.ImportReport(runs=1, events=7)
+    assert await load(home, [RUN]) == c.ImportReport(runs=1, events=7, untimed=1)
     before = await every_run(home)
     home.clock.advance(days=3)
     assert await load(home, [RUN]) == c.ImportReport(runs=0, events=0, repeated=1)

@@ -41,7 +41,7 @@ def one_run(document: object, format_: str = "openai-messages") -> LogRun:
 
 def kept(run: LogRun, **fields: Any) -> Recorded:
     given_fields = {"tenant": "acme", "scope": GLOBAL, "vouched_by": "agent:operator"}
-    return recorded(run, **{**given_fields, "base": START, **fields})
+    return recorded(run, **{**given_fields, "now": START, **fields})
 
 
 MESSAGES = [
@@ -376,7 +376,7 @@ def _plain(name: str) -> str:
 
 def test_ids_follow_from_content_and_place_alone_and_times_from_the_import() -> None:
     run = one_run(MESSAGES)
-    now, later = kept(run), kept(run, base=START + timedelta(days=9))
+    now, later = kept(run), kept(run, now=START + timedelta(days=9))
     assert [event.event_id for event in now.events] == [event.event_id for event in later.events]
     assert now.run.run_id == later.run.run_id
     assert kept(run, tenant="other").run.run_id != now.run.run_id
@@ -408,3 +408,56 @@ def test_an_untrusted_log_is_nobodys_word() -> None:
     run = one_run(MESSAGES)
     assert not kept(run, vouched_by=None).run.trusted
     assert kept(run).run.vouched_by == "agent:operator"
+
+
+def timed(*times: object, name: str = "timestamp") -> list[dict[str, Any]]:
+    """The messages, each saying one of these times, or nothing where that is None."""
+    said = [{} if at is None else {name: at} for at in times]
+    return [{**turn_, **more} for turn_, more in zip(MESSAGES, said, strict=False)]
+
+
+@pytest.mark.covers("import.formats")
+@pytest.mark.parametrize("name", ["timestamp", "created_at", "created", "time"])
+def test_a_log_that_says_when_keeps_its_times(name: str) -> None:
+    at = START - timedelta(days=3)
+    said = [
+        at.timestamp(), None, at.timestamp() * 1_000 + 2_000,
+        (at + timedelta(seconds=5)).isoformat(), "2026-02-27T10:00:07+01:00",
+    ]  # fmt: skip
+    made = kept(one_run(timed(*said, name=name)))
+    seconds = [(event.timestamp - at).total_seconds() for event in made.events]
+    assert seconds == [0.0, 0.000001, 2.0, 5.0, 7.0]
+    assert made.run.timed
+    assert (made.run.started_at, made.run.closed_at) == (at, at + timedelta(seconds=7))
+
+
+@pytest.mark.covers("import.formats")
+@pytest.mark.parametrize(
+    "said",
+    [
+        (None, None, None),
+        ("2026-02-27T09:00:00", "2026-02-27T09:00:01"),  # on whose clock?
+        (1_772_000_000, 1_771_999_999),  # back in time
+        (START.timestamp() - 5, START.timestamp() + 3_600),  # still to come
+        (True, False), (float("1e400"), "yesterday"), (12, 13), (10**400,), ([1], {}),
+    ],
+)  # fmt: skip
+def test_a_log_that_does_not_say_when_is_not_given_times(said: tuple[object, ...]) -> None:
+    made = kept(one_run(timed(*said)))
+    assert not made.run.timed
+    assert made.run.started_at == START
+    assert [event.timestamp for event in made.events] == sorted(
+        event.timestamp for event in made.events
+    )
+
+
+@pytest.mark.covers("import.formats")
+def test_turns_of_a_team_keep_their_times_too() -> None:
+    history = [
+        {"name": "Ann", "content": "Run it", "timestamp": "2026-02-27T09:00:00Z"},
+        {"role": "Computer_terminal", "content": "done", "timestamp": "2026-02-27T09:00:04Z"},
+    ]
+    made = kept(one_run({"question": "How?", "history": history}, "who-and-when"))
+    first, second = (event.timestamp for event in made.events)
+    assert (second - first).total_seconds() == 4
+    assert made.run.timed

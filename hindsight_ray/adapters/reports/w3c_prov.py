@@ -38,7 +38,7 @@ def _document(trajectory: Trajectory, attribution: Attribution) -> ProvDocument:
     document.entity(run, {PROV_TYPE: _HR["Run"], "hr:goal": trajectory.run.goal})
     for agent in sorted({str(event.agent) for event in trajectory.events}):
         document.agent(f"agent:{agent}", {PROV_TYPE: PROV["SoftwareAgent"]})
-    _steps(document, trajectory.events)
+    _steps(document, trajectory.events, timed=trajectory.run.timed)
     _outcome(document, trajectory, run)
     for number, credit in enumerate((*attribution.credits, *attribution.beside)):
         _credit(document, attribution, credit, number)
@@ -51,7 +51,7 @@ def _document(trajectory: Trajectory, attribution: Attribution) -> ProvDocument:
     return document
 
 
-def _steps(document: ProvDocument, events: tuple[Event, ...]) -> None:
+def _steps(document: ProvDocument, events: tuple[Event, ...], *, timed: bool) -> None:
     known = {str(event.event_id) for event in events}
     memories: set[str] = set()
     for event in events:
@@ -59,7 +59,8 @@ def _steps(document: ProvDocument, events: tuple[Event, ...]) -> None:
         told = [(PROV_TYPE, _HR[event.kind]), ("prov:label", event.summary)]
         if event.tool is not None:
             told += [("hr:tool", event.tool.name), ("hr:status", event.tool.status)]
-        document.activity(name, event.timestamp, event.timestamp, told)
+        at = event.timestamp if timed else None
+        document.activity(name, at, at, told)
         document.wasAssociatedWith(name, f"agent:{event.agent}")
         for cause in dict.fromkeys(map(str, event.causes)):
             if cause in known:

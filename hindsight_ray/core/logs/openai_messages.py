@@ -4,12 +4,13 @@ A file holds a list of items, one item, a list of message lists, or one message 
 object with its messages under `traj` or `messages`, and perhaps `task_id`, `trial`, `reward` and
 `info`. Each message is one event at its position: an assistant's turn is a `decision` of that
 agent (inferred from what came before), a tool's answer a `tool` event (observed from its call), a
-user's a `user` event, a system's a `state`.
+user's a `user` event, a system's a `state`. A message may say when it was, as `timestamp`,
+`created_at`, `created` or `time`.
 """
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hindsight_ray.core.logs.names import UNNAMED
 from hindsight_ray.core.logs.results import call_and_result, call_words, tool_call
@@ -21,6 +22,7 @@ from hindsight_ray.core.logs.shape import (
     parsed,
     text_of,
 )
+from hindsight_ray.core.logs.times import said_at
 from hindsight_ray.core.values import Fields, as_list, as_object, as_text
 from hindsight_ray.errors import InvalidImport, InvalidInput
 
@@ -135,6 +137,7 @@ class _Reading:
             said = text_of(message.get("content"))
             before = (position - 1,) if kind == "user" and self._spoken() else ()
             self.steps.append(LogStep(position, self.agent, kind, said, causes=before))
+        self.steps[-1] = replace(self.steps[-1], at=said_at(message))
         if role != "assistant":
             self.fresh.append(position)
 

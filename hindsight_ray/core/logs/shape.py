@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 from hindsight_ray.core.digest import derived_uuid, digest, goal_digest
 from hindsight_ray.core.logs.names import agent_id
+from hindsight_ray.core.logs.times import moments
 from hindsight_ray.core.values import as_list, as_object
 from hindsight_ray.domain.base import build
 from hindsight_ray.domain.event import EdgeEvidence, Event, EventKind, ToolCall
@@ -43,6 +44,7 @@ class LogStep:
     tool: ToolCall | None = None
     to: str | None = None
     model: str | None = None
+    at: datetime | None = None  # when, if the log says so
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +105,18 @@ def loaded(text: str) -> object:
 
 
 def recorded(
-    log: LogRun, *, tenant: str, scope: ScopeName, vouched_by: str | None, base: datetime
+    log: LogRun, *, tenant: str, scope: ScopeName, vouched_by: str | None, now: datetime
 ) -> Recorded:
-    """The run and its events, starting at `base`; trusted if somebody vouches for it.
+    """The run and its events; trusted if somebody vouches for it.
 
+    At the times that the log says. Where it says none the run is not `timed`: it stands at `now`,
+    when it is imported, and the times of its events do no more than order them.
     Raises `InvalidInput` for what cannot be kept.
     """
     run_id = run_uuid(log, tenant, scope)
-    events = tuple(_events(log, run_id, base))
+    said = moments([step.at for step in log.steps], now)
+    times = said or [now + step.position * _STEP for step in log.steps]
+    events = tuple(_events(log, run_id, times))
     agents = dict.fromkeys(agent_id(step.agent) for step in log.steps)
     goal = cut_text(log.goal, SUMMARY_CHARACTERS_MAX)[0].strip() or "(no goal on record)"
     run = build(
@@ -125,8 +131,9 @@ def recorded(
             "goal_digest": goal_digest(log.goal),
             "tools": tuple(short(tool) for tool in log.tools),
             "participants": tuple(Participant(agent=agent) for agent in agents),
-            "started_at": base,
-            "closed_at": events[-1].timestamp if events else base,
+            "started_at": events[0].timestamp if events else now,
+            "closed_at": events[-1].timestamp if events else now,
+            "timed": said is not None,
             "imported": True,
             "trusted": vouched_by is not None,
             "vouched_by": vouched_by,
@@ -178,12 +185,12 @@ def _part_text(part: object) -> str:
     return text if isinstance(text, str) else f"[{fields.get('type', 'part')}]"
 
 
-def _events(log: LogRun, run_id: str, base: datetime) -> Iterator[Event]:
+def _events(log: LogRun, run_id: str, times: Sequence[datetime]) -> Iterator[Event]:
     if len(log.steps) > STEPS_IN_RUN_MAX:
         raise InvalidInput(f"`run` has {len(log.steps)} steps; at most {STEPS_IN_RUN_MAX} are kept")
     ids = [_event_uuid(run_id, step) for step in log.steps]
     numbers: dict[str, int] = {}
-    for step, event_id in zip(log.steps, ids, strict=True):
+    for step, event_id, at in zip(log.steps, ids, times, strict=True):
         agent = agent_id(step.agent)
         seq = numbers.get(agent, 0)
         numbers[agent] = seq + 1
@@ -196,7 +203,7 @@ def _events(log: LogRun, run_id: str, base: datetime) -> Iterator[Event]:
                 "agent": agent,
                 "incarnation": INCARNATION,
                 "seq": seq,
-                "timestamp": base + step.position * _STEP,
+                "timestamp": at,
                 "kind": step.kind,
                 "summary": summary,
                 "tool": step.tool,

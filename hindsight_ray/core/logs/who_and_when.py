@@ -22,6 +22,7 @@ from hindsight_ray.core.logs.shape import (
     parsed,
     text_of,
 )
+from hindsight_ray.core.logs.times import said_at
 from hindsight_ray.core.steps import one_line, shortened
 from hindsight_ray.core.values import Fields, as_list, as_object, as_text
 from hindsight_ray.domain.event import EventKind
@@ -102,19 +103,21 @@ def _steps(history: Sequence[Fields]) -> list[LogStep]:
     steps: list[LogStep] = []
     for position, ((name, to), text) in enumerate(zip(speakers, texts, strict=True)):
         causes = (position - 1,) if position else ()
+        at = said_at(history[position])
         if _TERMINAL.match(name):
             code = _code(texts, position)
             call = shortened(call_words(name, code), 400)
             tool = tool_call(name, code, text)
             summary = call_and_result(call, text)
-            steps.append(
-                LogStep(position, name, "tool", summary, causes, evidence="observed", tool=tool)
+            step = LogStep(
+                position, name, "tool", summary, causes, evidence="observed", tool=tool, at=at
             )
+            steps.append(step)
             continue
         human = _is_human(name)
         kind: EventKind = "user" if human else "decision"
         agent = hearer if human else name
-        steps.append(LogStep(position, agent, kind, text.strip(), causes, to=to))
+        steps.append(LogStep(position, agent, kind, text.strip(), causes, to=to, at=at))
     return steps
 
 

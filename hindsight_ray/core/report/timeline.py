@@ -79,18 +79,19 @@ def timeline(trajectory: Trajectory, attribution: Attribution) -> Figure:
     """The run as a figure. At most `STEPS_MAX` steps are drawn, and the note says so."""
     plan = _plan(trajectory.events)
     given = _Given.of(attribution)
-    shapes: list[Shape] = [*_lanes(plan), *_ticks(plan), *_arrows(plan)]
+    shapes: list[Shape] = [*_lanes(plan), *_ticks(plan, timed=trajectory.run.timed), *_arrows(plan)]
     for event in plan.events:
         shapes += _marks(plan, event, given)
     shapes += _legend(plan, given.most, given.word)
     every = len(trajectory.events)
     note = "" if len(plan.events) == every else f"{len(plan.events)} of {every} steps are drawn"
     by = f"{attribution.word} ({attribution.method})"
+    order = "over time" if trajectory.run.timed else "in order"
     return Figure(
         across=plan.right + _RIGHT,
         down=plan.foot + _BOTTOM,
         shapes=tuple(shapes),
-        label=f"Steps of the run over time, decisions coloured by {by}",
+        label=f"Steps of the run {order}, decisions coloured by {by}",
         note=note,
     )
 
@@ -145,8 +146,8 @@ def _lanes(plan: _Plan) -> list[Shape]:
     return found
 
 
-def _ticks(plan: _Plan) -> list[Shape]:
-    """True seconds at some of the steps, none over another."""
+def _ticks(plan: _Plan, *, timed: bool) -> list[Shape]:
+    """True seconds at some of the steps, none over another; their numbers without times."""
     if not plan.events:
         return []
     start = plan.events[0].timestamp
@@ -158,9 +159,10 @@ def _ticks(plan: _Plan) -> list[Shape]:
         if x - before < 2 * _APART:
             continue
         before = x
-        passed = (event.timestamp - start).total_seconds()
+        passed = _seconds((event.timestamp - start).total_seconds())
+        said = passed if timed else f"step {plan.numbers[str(event.event_id)]}"
         found.append(Rule(x, _TOP - 10, x, plan.foot, _GRID))
-        found.append(Words(x, _TOP - 16, _seconds(passed), 11, "middle", _DIM))
+        found.append(Words(x, _TOP - 16, said, 11, "middle", _DIM))
     return found
 
 

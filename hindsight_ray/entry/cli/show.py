@@ -23,7 +23,7 @@ from hindsight_ray.domain.credit import Credit
 from hindsight_ray.domain.event import Event
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.review import ReviewReport
-from hindsight_ray.domain.run import Outcome, RunSummary, Trajectory
+from hindsight_ray.domain.run import Outcome, Run, RunSummary, Trajectory
 
 _PIPE_WIDTH = 160  # columns where no terminal says how wide it is
 
@@ -146,7 +146,7 @@ def runs(value: Sequence[RunSummary]) -> RenderableType:
     made = table("started", "run", "goal", "scope", "events#", "outcome#", "state")
     for one in value:
         made.add_row(
-            one.run.started_at.strftime("%Y-%m-%d %H:%M"),
+            _began(one.run),
             one.run.run_id,
             Text(line(one.run.goal)),
             one.run.scope,
@@ -155,6 +155,17 @@ def runs(value: Sequence[RunSummary]) -> RenderableType:
             "closed" if one.run.closed_at else "open",
         )
     return made
+
+
+def _state(run: Run) -> str:
+    if run.closed_at is None:
+        return "open"
+    return f"closed {run.closed_at:%Y-%m-%d %H:%M:%S}" if run.timed else "closed"
+
+
+def _began(run: Run) -> str:
+    """When it began; of a log that does not say, when that was imported."""
+    return f"{'' if run.timed else 'imported '}{run.started_at:%Y-%m-%d %H:%M}"
 
 
 def trajectory(value: Trajectory) -> RenderableType:
@@ -169,9 +180,11 @@ def trajectory(value: Trajectory) -> RenderableType:
             "scope": run.scope,
             "audience": ", ".join(run.audience),
             "agents": ", ".join(filter(None, people)),
-            "state": f"closed {run.closed_at:%Y-%m-%d %H:%M:%S}" if run.closed_at else "open",
+            "state": _state(run),
             "imported": "yes, trusted" if run.imported and run.trusted else
                         "yes, untrusted" if run.imported else None,
+            "times": None if run.timed else
+                     f"none in its log; imported {run.started_at:%Y-%m-%d %H:%M:%S}",
         }
     )  # fmt: skip
     parts: list[RenderableType] = [head, Text(""), timeline(value), Text("")]
@@ -199,7 +212,8 @@ _KIND_STYLE = {
 def timeline(
     value: Trajectory, given: Mapping[str, Credit] | None = None, word: str = "credit"
 ) -> Table:
-    """Every step with what it rests on, and its credit or score where `given`, by event."""
+    """Every step with what it rests on, and its credit or score where `given`, by event; without
+    seconds where they are not known."""
     numbers = {event.event_id: number for number, event in enumerate(value.events, start=1)}
     more = () if given is None else (f"{word}#",)
     made = table("##", "+s#", "agent", "kind", *more, "what", "because of")
@@ -207,7 +221,7 @@ def timeline(
     for event in value.events:
         made.add_row(
             str(numbers[event.event_id]),
-            f"{(event.timestamp - start).total_seconds():.1f}",
+            f"{(event.timestamp - start).total_seconds():.1f}" if value.run.timed else "",
             event.agent,
             Text(event.kind, style=_KIND_STYLE.get(event.kind, "")),
             *(() if given is None else (_credit(given.get(event.event_id)),)),
@@ -279,6 +293,8 @@ def imported(value: ImportReport) -> RenderableType:
     elif not value.runs:
         said = "nothing was taken: no run in the file could be"
     parts: list[RenderableType] = [Text(said)]
+    if value.untimed:
+        parts.append(Text(f"no times in the log of {counted(value.untimed, 'run')}", style="dim"))
     parts += [
         Text(f"left out at {one.position}: {one.reason}", style="yellow") for one in value.refused
     ]
@@ -287,16 +303,18 @@ def imported(value: ImportReport) -> RenderableType:
 
 def why(value: WhyAnswer) -> RenderableType:
     verdict = ("allowed", "bold green") if value.allowed else ("denied", "bold red")
-    made = table("object", "decision", "reason", "rule", "by way of")
+    made = table("action", "object", "decision", "reason", "rule", "by way of")
     for one in value.decisions:
         made.add_row(
+            one.action,
             one.object,
             Text("allow" if one.allowed else "deny", style="green" if one.allowed else "red"),
             one.reason,
             one.rule or "",
             " → ".join(one.role_path),
         )
-    return Group(Text.assemble(verdict, f" at policy revision {value.revision}"), made)
+    stands = f"; the memory is {value.status}" if value.status is not None else ""
+    return Group(Text.assemble(verdict, f" at policy revision {value.revision}{stands}"), made)
 
 
 def score(value: float | None) -> str:
