@@ -71,34 +71,60 @@ class Ranked:
 
 
 def ranked(
-    candidates: Iterable[Candidate], now: datetime, *, newest: bool = False
+    candidates: Iterable[Candidate],
+    now: datetime,
+    *,
+    newest: bool = False,
+    episodes: bool = True,
 ) -> tuple[Ranked, ...]:
-    """Score and order all candidates, best first, ties by id. `newest` weighs recency more."""
+    """Score and order all candidates, best first, ties by id. `newest` weighs recency more.
+
+    Where nobody asks for `episodes`, all but the best of them come after what was distilled: each
+    review leaves one that says its run's goal again, and a question about the task would be
+    answered with nothing but these.
+    """
     found = {c.memory.id: _scored(c, now, newest=newest) for c in candidates}
     _put_below_superseders(found)
-    return tuple(sorted(found.values(), key=lambda one: (-one.score, one.memory.id)))
+    if not episodes:
+        _put_after_distilled(found.values())
+    return tuple(sorted(found.values(), key=_place))
 
 
 def limited_by_author(
-    found: Sequence[Ranked], shared: Callable[[Memory], bool], k: int
+    found: Sequence[Ranked], shared: Callable[[Memory], bool], k: int, *, episodes: bool = True
 ) -> tuple[tuple[Ranked, ...], int]:
     """At most `k` of them, at most one from each unreviewed author in shared scopes; and how many
-    of the best were left out for their author."""
+    of the best were left out for their author.
+
+    Where nobody asks for `episodes`, an author's one place is not taken by an episode from what
+    else they said.
+    """
     kept: list[Ranked] = []
     heard: set[str] = set()
     hidden = 0
+
+    def limited(memory: Memory) -> bool:
+        return memory.source.reviewed_by is None and shared(memory)
+
+    others = [] if episodes else [one.memory for one in found if not is_episode(one.memory)]
+    distilled = {_author(memory) for memory in others if limited(memory)}
     for one in found:
         if len(kept) == k:
             break
         memory = one.memory
-        if memory.source.reviewed_by is None and shared(memory):
+        if limited(memory):
             author = _author(memory)
-            if author in heard:
+            if author in heard or (author in distilled and is_episode(memory)):
                 hidden += 1
                 continue
             heard.add(author)
         kept.append(one)
     return tuple(kept), hidden
+
+
+def is_episode(memory: Memory) -> bool:
+    """Whether it says what happened on a day, rather than what was distilled from it."""
+    return memory.layer == "episodic"
 
 
 def fusion_share(route: Route, rank: int) -> float:
@@ -144,6 +170,24 @@ def _put_below_superseders(found: Mapping[MemoryUuid, Ranked]) -> None:
 
     for name in sorted(found):
         settle(name, frozenset())
+
+
+def _put_after_distilled(found: Iterable[Ranked]) -> None:
+    """Lower each episode but the best below everything else, in their order."""
+    every = sorted(found, key=_place)
+    dated = [one for one in every if is_episode(one.memory)]
+    if len(dated) == len(every):
+        return
+    floor = min(one.score for one in every if not is_episode(one.memory))
+    for one in dated[1:]:
+        if one.score >= floor:
+            one.shares["episode"] = _exact(floor - one.score - _STEP_BELOW)
+            one.score = math.fsum(one.shares.values())
+        floor = one.score
+
+
+def _place(one: Ranked) -> tuple[float, str]:
+    return -one.score, one.memory.id
 
 
 def _author(memory: Memory) -> str:

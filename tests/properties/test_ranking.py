@@ -147,3 +147,19 @@ def test_reviewed_memories_are_not_limited_by_author() -> None:
     source = Source(kind="agent", weight=0.6, agent="a", reviewed_by="agent:curator")
     hits = ranked([Candidate(_memory(n, source=source), {"vector": n + 1}) for n in range(4)], NOW)
     assert len(limited_by_author(hits, lambda _: True, 5)[0]) == 4
+
+
+def test_episodes_that_nobody_asks_for_leave_the_places_to_what_was_distilled() -> None:
+    dated = [
+        Candidate(_memory(n, created_at=NOW, layer="episodic", type="episode"), {"vector": n + 1})
+        for n in range(4)
+    ]
+    distilled = [Candidate(_memory(n, created_at=NOW), {"vector": n + 1}) for n in range(4, 7)]
+    asked = ranked([*dated, *distilled], NOW)
+    assert [one.memory.id for one in asked] == [_id(n) for n in range(7)]
+    hits = ranked([*dated, *distilled], NOW, episodes=False)
+    assert [one.memory.id for one in hits] == [_id(n) for n in (0, 4, 5, 6, 1, 2, 3)]
+    assert [one.score for one in hits] == sorted((one.score for one in hits), reverse=True)
+    assert all(math.fsum(one.shares.values()) == one.score for one in hits)
+    alone = ranked(dated, NOW, episodes=False)
+    assert [one.memory.id for one in alone] == [_id(n) for n in range(4)]

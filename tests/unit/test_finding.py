@@ -182,6 +182,47 @@ async def test_last_time_and_dates_bring_what_was_noted_then(home: Staged) -> No
     assert first.memory.content.endswith("memory")
 
 
+@pytest.mark.covers("search.routes")
+async def test_episodes_crowd_nothing_out_of_an_answer_that_did_not_ask_for_them(
+    home: Staged,
+) -> None:
+    planner = await home.caller(agent="planner", user="alice")
+    lessons = [
+        "Ask the payments team before anything of theirs is pinned",
+        "The pump of hall three needs oil in winter",
+        "Alice wants reports without colours",
+    ]
+    for lesson in lessons:
+        await _wrote(home, planner, lesson)
+    dated = {"type": "episode", "layer": "episodic"}
+    for day in range(1, 31):
+        await _wrote(home, planner, f"2026-01-{day:02}: Restore the checkout, step {day}", **dated)
+    found = await _found(home, planner, "restore the checkout step")
+    texts = [hit.memory.content for hit in found.hits]
+    assert set(lessons) < set(texts)
+    assert texts[0].endswith(tuple("0123456789"))  # the best of the episodes keeps its place
+    assert [hit.score for hit in found.hits] == sorted((h.score for h in found.hits), reverse=True)
+    for asked in (
+        await _texts(home, planner, "restore the checkout step last time"),
+        await _texts(home, planner, "restore the checkout step", layers=("episodic", "semantic")),
+        await _texts(home, planner, "restore the checkout step", types=("episode",)),
+    ):
+        assert not set(lessons) & set(asked)
+
+
+async def test_an_episode_does_not_take_its_author_s_one_place_in_a_shared_scope(
+    home: Staged,
+) -> None:
+    planner = await home.caller(agent="planner")
+    curator = await home.caller(agent="curator", user="carol")
+    dated = {"type": "episode", "layer": "episodic"}
+    await _wrote(home, planner, "2026-03-02: Restore the checkout", **dated)
+    await _wrote(home, planner, "The checkout is restored by release 40")
+    await _shared(home, planner, "agent:curator", "read")
+    texts = await _texts(home, curator, "restore the checkout")
+    assert texts == ["The checkout is restored by release 40"]
+
+
 async def test_expired_memories_are_gone(home: Staged) -> None:
     planner = await home.caller(agent="planner")
     until = home.clock.now() + timedelta(hours=1)
