@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hindsight_ray.core.keywords import bm25, query_terms
-from hindsight_ray.core.ranking import Candidate, Ranked, limited_by_author, ranked
+from hindsight_ray.core.ranking import Candidate, Ranked, is_episode, limited_by_author, ranked
 from hindsight_ray.core.timewords import TimeReading, read_time
 from hindsight_ray.domain.access import Revision
 from hindsight_ray.domain.answer import Found
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import Search, SearchMany
 from hindsight_ray.domain.hit import Route
-from hindsight_ray.domain.memory import Memory, MemoryStatistics, Status
+from hindsight_ray.domain.memory import Layer, Memory, MemoryStatistics, Status
 from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.domain.scope import scope_class
 from hindsight_ray.errors import ModelFailed, SpaceMismatch, Unavailable
@@ -75,6 +75,12 @@ class _Question:
     time: TimeReading
     vector: Vector | None
 
+    @property
+    def episodes(self) -> bool:
+        """Whether it asks for what happened: names a time, a type or a layer."""
+        named = self.command.types or self.command.layers or self.command.since
+        return self.time.says_something or bool(named or self.command.until)
+
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
@@ -109,14 +115,13 @@ async def _question(
 async def _answered(world: World, unit: Unit, question: _Question) -> _Answer:
     admitted, command = question.admitted, question.command
     (candidates, degraded, far), runs = await both(
-        _candidates(world, unit, question), offered.runs_of(unit, admitted, command.run_id)
+        _looked(world, unit, question), offered.runs_of(unit, admitted, command.run_id)
     )
     best, hidden = _limited(question, candidates)
-    deeper = 1
-    full = min(world.settings.vector_limit, world.settings.keyword_limit)
+    deeper, full = 1, _full(world)
     while hidden and len(best) < command.k and full * deeper <= len(candidates) < _CANDIDATES_MAX:
         deeper *= _DEEPER_BY  # one author has filled the routes, and may fill but one place
-        candidates, degraded, far = await _candidates(world, unit, question, deeper)
+        candidates, degraded, far = await _looked(world, unit, question, deeper)
         best, hidden = _limited(question, candidates)
     memories = await presentable(unit, admitted, [one.memory for one in best])
     answer = Found(
@@ -129,12 +134,18 @@ async def _answered(world: World, unit: Unit, question: _Question) -> _Answer:
     return _Answer(answer, await offered.growth(unit, admitted, runs, memories))
 
 
+def _full(world: World) -> int:
+    """How many candidates there are at least if a route has had no room for more."""
+    return min(world.settings.vector_limit, world.settings.keyword_limit)
+
+
 def _limited(question: _Question, candidates: Sequence[Candidate]) -> tuple[Sequence[Ranked], int]:
-    admitted = question.admitted
+    admitted, episodes = question.admitted, question.episodes
     return limited_by_author(
-        ranked(candidates, admitted.now, newest=question.time.newest),
+        ranked(candidates, admitted.now, newest=question.time.newest, episodes=episodes),
         lambda memory: _shared_with(admitted.caller, memory),
         question.command.k,
+        episodes=episodes,
     )
 
 
@@ -155,9 +166,32 @@ def _narrowed(everything: RowFilter, command: Search) -> RowFilter:
     )
 
 
-async def _candidates(
-    world: World, unit: Unit, question: _Question, deeper: int = 1
-) -> tuple[list[Candidate], tuple[Route, ...], int]:
+_Looked = tuple[list[Candidate], tuple[Route, ...], int]
+
+
+async def _looked(world: World, unit: Unit, question: _Question, deeper: int = 1) -> _Looked:
+    """The candidates of every route. Episodes that nobody asked for push nothing out of a route:
+    where they fill one, what was distilled is looked for without them."""
+    found, degraded, far = await _candidates(world, unit, question, deeper)
+    episodes = [one for one in found if is_episode(one.memory)]
+    enough = len(found) - len(episodes) >= question.command.k
+    if question.episodes or not episodes or enough or len(found) < _full(world) * deeper:
+        return found, degraded, far
+    others, degraded, far = await _candidates(world, unit, _distilled(question), deeper)
+    return [*others, *episodes], degraded, far
+
+
+def _distilled(question: _Question) -> _Question:
+    """The question, asked of what was distilled alone."""
+    layers = frozenset[Layer]({"semantic"})
+    return replace(
+        question,
+        rows=replace(question.rows, layers=layers),
+        parts=tuple(replace(part, layers=layers) for part in question.parts),
+    )
+
+
+async def _candidates(world: World, unit: Unit, question: _Question, deeper: int = 1) -> _Looked:
     """The rows of every route, each checked again before it is merged; routes that gave none.
 
     `deeper` times as many of each route as the settings say. Last, how many rows are left out
