@@ -15,8 +15,9 @@ _READS = frozenset({
     "annotations", "of_run", "methods", "working", "window", "standing", "standings", "current",
     "tenants",
     "of", "version", "all", "change_number", "scope_change", "changed_since", "at", "history",
-    "on_topic", "recent", "keyword_matches", "derived_from", "count", "few", "nearest_of",
-    "nearest_known", "pinned", "opened", "waiting", "again", "settled", "place", "told_to",
+    "on_topic", "recent", "keyword_matches", "derived_from", "count", "nearest_of",
+    "nearest_or_untold", "nearest_known", "pinned", "opened", "waiting", "again", "settled",
+    "place", "told_to",
 })  # fmt: skip
 
 

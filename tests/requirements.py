@@ -426,7 +426,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "store.space": _R("a collection of another dimension or of something else is refused", _RECORD),
     "store.restart": _R("a store that went and came back unasked is told again", _RECORD),
     "store.lost": _R("what a server has lost is found at once and told again", _RECORD),
-    "store.few": _R("a statement is compared with few rows without asking a server", _RECORD),
+    "store.kept": _R("a statement is compared with what a process keeps, not by a server", _RECORD),
     "store.kill": _R("what was acknowledged survives `kill -9` of the store's server", _RECORD),
     "schema.models": _R("migrations make exactly the tables that the models say", _RECORD),
     "schema.older": _R("an older ledger is brought up when opened, or refused by name", _RECORD),

@@ -217,18 +217,19 @@ class Memories(Protocol):
 
     async def count(self, row_filter: RowFilter) -> int: ...
 
-    async def few(self, row_filter: RowFilter, *, limit: int) -> bool:
-        """Whether at most `limit` rows pass: asked of no more rows than that."""
-        ...
-
     async def nearest_of(
         self, row_filter: RowFilter, vector: Vector, ids: Sequence[str] | None
     ) -> Sequence[Near]:
-        """Of these, and of all whose store has not been told of them yet, those that pass.
+        """Those of these that pass, with their exact similarity as of this unit, nearest first.
 
-        With their exact similarity as of this unit, nearest first. None for all that pass: exact
-        too, and as slow as there are many.
+        None for all that pass: as slow as there are many.
         """
+        ...
+
+    async def nearest_or_untold(
+        self, row_filter: RowFilter, vector: Vector, ids: Sequence[str]
+    ) -> Sequence[Near]:
+        """`nearest_of` these and all whose store has not been told of them yet."""
         ...
 
     async def nearest_known(

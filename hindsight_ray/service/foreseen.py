@@ -1,9 +1,8 @@
 """What is near a new statement, looked up before the transaction that decides about it.
 
 A store apart is asked ahead, so that no writer waits, within the one lock there is, for a server's
-answer; whoever decides adds what the scope has changed since. Where there are few rows to compare
-with, or this process keeps the scope's vectors, no server is asked at all: the ledger compares them
-sooner, and exactly.
+answer; whoever decides adds what the scope has changed since. Where this process keeps the scope's
+vectors no server is asked at all: they are compared here sooner, and exactly.
 """
 
 from collections.abc import Sequence
@@ -15,18 +14,17 @@ from hindsight_ray.ports import Unit, Vector
 from hindsight_ray.ports.watching import spent_on
 from hindsight_ray.service.world import World
 
-FEW = 256  # rows that the ledger compares sooner than a server answers
 _ASKED = 20  # more than are compared: labels are looked at after the store has answered
 
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """What was near each part, by id, at a change of the scope; None where there were few rows."""
+    """What was near each part, by id, at a change of the scope."""
 
     rows: RowFilter
     audience: tuple[str, ...]
     change: int
-    ids: tuple[tuple[str, ...], ...] | None
+    ids: tuple[tuple[str, ...], ...]
 
     def answers(self, rows: RowFilter, audience: tuple[str, ...]) -> bool:
         """Whether this is what would be asked now, but for what has come meanwhile."""
@@ -51,10 +49,12 @@ async def look(
     audience: tuple[str, ...],
     vectors: Sequence[Vector] | Vector,
 ) -> Foreseen:
-    """Ask ahead for each of the vectors. Raises `Unavailable` if the store is away."""
+    """Ask ahead for each of the vectors.
+
+    Raises `Unavailable` if the store is away, and what `check_space` does.
+    """
     (scope,) = rows.scopes or ("",)
-    if await unit.memories.few(rows, limit=FEW):
-        return Foreseen(rows, audience, 0, None)
+    await world.store.check_space(unit)  # vectors of another space are near nothing that is kept
     known = await unit.memories.nearest_known(rows, list(vectors), limit=_ASKED)
     if known is not None:
         return Foreseen(rows, audience, known.change, _ids(known.near))
@@ -74,11 +74,9 @@ async def nearest(
     """The nearest rows now, in the transaction that decides; what was foreseen is made use of."""
     rows, vector = part.rows, part.vector
     if foreseen is not None and foreseen.answers(rows, part.audience):
-        named: Sequence[str] | None = None
-        if foreseen.ids is not None:
-            (scope,) = rows.scopes or ("",)
-            since = await unit.memories.changed_since(rows.tenant, scope, foreseen.change)
-            named = [*foreseen.ids[part.place], *since]
+        (scope,) = rows.scopes or ("",)
+        since = await unit.memories.changed_since(rows.tenant, scope, foreseen.change)
+        named = [*foreseen.ids[part.place], *since]
         return (await unit.memories.nearest_of(rows, vector, named))[:_ASKED]
     try:
         with spent_on("store"):

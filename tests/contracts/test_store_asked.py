@@ -12,7 +12,6 @@ from hindsight_ray.adapters.stores.weaviate import store as store_module
 from hindsight_ray.adapters.stores.weaviate.store import WeaviateStore
 from hindsight_ray.domain.rows import Near, RowFilter
 from hindsight_ray.ports import Unit, Vector
-from hindsight_ray.service import foreseen
 from tests import worlds
 from tests.apart import receipt, written
 from tests.stores import WrappedStore
@@ -31,29 +30,27 @@ class _Asked(WrappedStore):
         return await super().nearest(unit, row_filter, vector, limit=limit)
 
 
-@pytest.mark.covers("store.few")
-@pytest.mark.parametrize(
-    ("few", "asked"),
-    [((foreseen.FEW, 0), 0), ((1, scopes.ROWS_PER_ASKING), 0), ((1, 0), 1)],
-    ids=["few", "kept", "many"],
-)
-async def test_a_statement_is_compared_with_few_rows_in_the_ledger_with_many_by_the_store(
+@pytest.mark.covers("store.kept")
+@pytest.mark.parametrize(("read", "asked"), [(2, 0), (0, 2)], ids=["kept", "not kept"])
+async def test_a_statement_is_compared_by_the_store_until_its_scope_is_kept_here(
     tmp_path: Path,
     store: WeaviateStore,
     monkeypatch: pytest.MonkeyPatch,
-    few: tuple[int, int],
+    read: int,
     asked: int,
 ) -> None:
-    monkeypatch.setattr(foreseen, "FEW", few[0])
-    monkeypatch.setattr(scopes, "ROWS_PER_ASKING", few[1])
+    monkeypatch.setattr(scopes, "ROWS_PER_ASKING", read)
     counting = _Asked(store)
     async with worlds.world(tmp_path, store=counting) as staged:
         token = await staged.ticket(agent="planner", user="alice")
         first = await receipt(staged, token, written("a", "The database is in Dublin"))
-        await receipt(staged, token, written("b", "Bob prefers tea at noon"))
+        second = await receipt(staged, token, written("b", "Bob prefers tea at noon"))
         counting.times = 0
-        again = await receipt(staged, token, written("c", "The database is in Dublin"))
-        assert (again.result, again.ids) == ("duplicate", first.ids)
+        for name, said, kept in (
+            ("c", "The database is in Dublin", first), ("d", "Bob prefers tea at noon", second),
+        ):  # fmt: skip
+            again = await receipt(staged, token, written(name, said))
+            assert (again.result, again.ids) == ("duplicate", kept.ids)
         assert counting.times == asked
 
 

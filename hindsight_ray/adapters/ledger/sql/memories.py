@@ -169,8 +169,14 @@ class SqlMemories:
     ) -> Sequence[Near]:
         unit = unit_vector(vector)
         if ids is None:
-            return await self._work.do(routes.nearest_of, row_filter, unit, None)
-        return await self._work.brief(routes.nearest_of, row_filter, unit, ids)
+            return await self._work.do(routes.nearest_of, row_filter, unit, "all")
+        return await self._work.brief(routes.nearest_of, row_filter, unit, "named", ids)
+
+    async def nearest_or_untold(
+        self, row_filter: RowFilter, vector: Vector, ids: Sequence[str]
+    ) -> Sequence[Near]:
+        unit = unit_vector(vector)
+        return await self._work.brief(routes.nearest_of, row_filter, unit, "untold too", ids)
 
     async def nearest_known(
         self,
@@ -180,9 +186,6 @@ class SqlMemories:
         limit: int,  # noqa: ARG002
     ) -> NearAt | None:
         return None
-
-    async def few(self, row_filter: RowFilter, *, limit: int) -> bool:
-        return await self._work.brief(routes.few, row_filter, limit)
 
 
 def unit_vector(vector: Vector) -> Vector:

@@ -3,10 +3,10 @@
 import functools
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from sqlalchemy import Select, bindparam, func, literal, select
+from sqlalchemy import Select, bindparam, select
 from sqlalchemy.engine import Connection
 
 from hindsight_ray.adapters.ledger.sql import dialect, filters
@@ -19,6 +19,8 @@ from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.domain.memory import Memory
 from hindsight_ray.domain.rows import Near, RowFilter
 from hindsight_ray.ports import Vector
+
+Which = Literal["all", "named", "untold too"]
 
 _BY_NUMBER = select(table.c.number, table.c.record).where(
     table.c.number.in_(dialect.numbers(bindparam("numbers")))
@@ -67,25 +69,11 @@ def count(connection: Connection, known: KnownRows, row_filter: RowFilter, *, pr
 
 
 @functools.lru_cache(maxsize=512)
-def _few_sql(shape: filters.Shape) -> Ready:
-    passing = select(literal(1)).select_from(table).where(*filters.conditions(shape))
-    return Ready(select(func.count()).select_from(passing.limit(bindparam("limit")).subquery()))
-
-
-def few(connection: Connection, row_filter: RowFilter, limit: int) -> bool:
-    if row_filter.empty:
-        return True
-    bound = filters.parameters(row_filter) | {"limit": limit + 1}
-    found: int = _few_sql(filters.shape_of(row_filter)).value(connection, bound)
-    return found <= limit
-
-
-@functools.lru_cache(maxsize=512)
-def _vectors_sql(shape: filters.Shape, *, named: bool) -> Ready:
+def _vectors_sql(shape: filters.Shape, which: Which) -> Ready:
     columns = (table.c.memory_id, table.c.revision, memory_vectors.c.vector)
     passes = filters.conditions(shape)
     its_vector = memory_vectors.c.memory == table.c.number
-    if not named:
+    if which == "all":
         return Ready(select(*columns).join(memory_vectors, its_vector).where(*passes))
     of_ids = select(table.c.number).where(
         table.c.tenant == bindparam("tenant"),
@@ -94,8 +82,9 @@ def _vectors_sql(shape: filters.Shape, *, named: bool) -> Ready:
     untold = select(intents.c.memory).where(
         intents.c.tenant == bindparam("tenant"), intents.c.kind != "drop"
     )
-    # Joined from the few, not a condition on all: no database would begin with these by itself.
-    few = of_ids.union(untold).subquery("few")
+    # Joined from the few, not a condition on all: no database would begin with these by itself,
+    # nor with a plain select, which SQLite takes for such a condition.
+    few = (of_ids.distinct() if which == "named" else of_ids.union(untold)).subquery("few")
     return Ready(
         select(*columns)
         .select_from(few)
@@ -111,14 +100,18 @@ def _ref(memory_id: str, revision: int) -> MemoryRef:
 
 
 def nearest_of(
-    connection: Connection, row_filter: RowFilter, asked: Vector, ids: Sequence[str] | None
+    connection: Connection,
+    row_filter: RowFilter,
+    asked: Vector,
+    which: Which,
+    ids: Sequence[str] = (),
 ) -> list[Near]:
-    """The named rows, and those whose store has not been told, as far as they pass; all if None."""
+    """All rows, or the named ones, or those whose store has not been told too, that pass."""
     if row_filter.empty:
         return []
-    statement = _vectors_sql(filters.shape_of(row_filter), named=ids is not None)
+    statement = _vectors_sql(filters.shape_of(row_filter), which)
     bound = filters.parameters(row_filter)
-    if ids is not None:
+    if which != "all":
         bound["ids"] = json.dumps(list(ids))
     rows = statement.rows(connection, bound)
     if not rows:

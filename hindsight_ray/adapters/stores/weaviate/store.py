@@ -129,7 +129,7 @@ class WeaviateStore:
                 _log.warning("place %s is not there: its tenant is compared row by row", place)
                 return (await unit.memories.nearest_of(row_filter, vector, None))[:limit]
             ids, full = found
-            near = await unit.memories.nearest_of(row_filter, vector, [*ids])
+            near = await unit.memories.nearest_or_untold(row_filter, vector, [*ids])
             passed = sum(one.ref.id in ids for one in near)
             if passed >= limit or not full or asked >= _ASKED_MAX:
                 return near[:limit]
