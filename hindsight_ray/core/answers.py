@@ -6,28 +6,28 @@ every repair is named; what cannot is a `ModelFailed` whose `failure` says which
 ever raised, and no name that was not in the question comes back.
 """
 
-import contextlib
-import functools
-import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, NoReturn, TypeVar, cast, get_args
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
-from hindsight_ray.core.shapes import ITEMS_MAX, Shape
+from hindsight_ray.core.json_in_text import REPAIRED, readings, unquoted
+from hindsight_ray.core.loose import fields_of, says_nothing
+from hindsight_ray.core.shapes import ITEMS_MAX, REFS_MAX, Shape
 from hindsight_ray.domain.chat import Failure
 from hindsight_ray.domain.text import cut_text
 from hindsight_ray.errors import ModelFailed
 
 CHARACTERS_MAX = 100_000  # of an answer that is looked at
 DEPTH_MAX = 40
-_CANDIDATES_MAX = 4
+_NO_WORDS = frozenset({"null", "none", "true", "false", "json"})
 
-_FENCE = re.compile(r"```[a-zA-Z0-9_-]{0,20}\s*\n?(.*?)(?:```|\Z)", re.DOTALL)
-_THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+# Some templates open the thought themselves, so that an answer has its end alone.
+_THINKS = r"(?:think(?:ing)?|thoughts?|reasoning|analysis|reflection|scratchpad)"
+_THOUGHT = re.compile(rf"(?:<{_THINKS}>|\A).*?</{_THINKS}>", re.DOTALL | re.IGNORECASE)
 _SPECIAL = re.compile(r"<\|[a-z_]{1,40}\|>|</?tool_call>|\[TOOL_CALLS\]")
 _REFUSES = re.compile(
     r"\b(?:i(?:'m| am)? (?:sorry|unable|afraid)|i can(?:'t|not| not)|i won't|as an ai|cannot assist"
@@ -47,6 +47,7 @@ class Read(Generic[S]):
 
     value: S
     repairs: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()  # those repairs by which something that was said is not there
 
 
 def read_answer(text: str, shape: type[S]) -> Read[S]:
@@ -56,17 +57,20 @@ def read_answer(text: str, shape: type[S]) -> Read[S]:
     if not clean.strip():
         fail("empty", "the model answered nothing")
     fields: dict[str, Any] | None = None
-    for found, done in _readings(clean):
+    for found, done in readings(clean):
         more = [done] if done else []
         fields = _fields(found, shape, more)
-        if fields is not None:
+        if fields is not None and not (done == REPAIRED and _lost_all(fields, clean, shape)):
             repairs += more
             break
+        fields = None
     if fields is None:
         if _REFUSES.search(clean[:600].casefold()):
             fail("refusal", f"the model refused: {_begin(clean)}")
         fail("unparsable", f"the answer is no {shape.__name__}: {_begin(clean)}")
-    return Read(_validated(fields, shape, repairs), tuple(dict.fromkeys(repairs)))
+    lost: list[str] = []
+    value = _validated(fields, shape, lost)
+    return Read(value, tuple(dict.fromkeys([*repairs, *lost])), tuple(dict.fromkeys(lost)))
 
 
 def fail(failure: Failure, why: str) -> NoReturn:
@@ -91,60 +95,20 @@ def _clean(text: str, repairs: list[str]) -> str:
     return bare
 
 
-def _readings(text: str) -> Iterator[tuple[object, str]]:
-    """Every JSON value that the text may be meant as, the surest first, and how it was had."""
-    with contextlib.suppress(ValueError, RecursionError):
-        yield _strict(text), ""
-    fenced = sorted((m.group(1) for m in _FENCE.finditer(text)), key=len, reverse=True)
-    marked = [(one, "taken out of a fence") for one in fenced[:_CANDIDATES_MAX]]
-    marked += [(one, "taken out of prose") for one in _bracketed(text)]
-    for candidate, how in marked:
-        try:
-            yield _strict(candidate), how
-        except (ValueError, RecursionError):
-            continue
-    for candidate, _ in marked:
-        yield _repaired(candidate), "broken JSON repaired"
-
-
-def _bracketed(text: str) -> list[str]:
-    """From the first bracket to the last that closes it, and to the end where none does."""
-    found: list[str] = []
-    for opening, closing in (("{", "}"), ("[", "]")):
-        start = text.find(opening)
-        if start < 0:
-            continue
-        end = text.rfind(closing)
-        if end > start:
-            found.append(text[start : end + 1])
-        found.append(text[start:])
-    return sorted(found, key=lambda one: text.find(one[:1]))
-
-
-def _strict(text: str) -> object:
-    return json.loads(text, parse_constant=_no_number)
-
-
-def _no_number(_name: str) -> None:
-    """`NaN` and infinities are no numbers: nothing was said there."""
-    return
-
-
-def _repaired(text: str) -> object:
-    import json_repair  # noqa: PLC0415 - few answers need mending
-
-    try:
-        return cast("object", json_repair.loads(text, skip_json_loads=True))
-    except Exception:  # noqa: BLE001 - whatever a repair stumbles over, the answer is unparsable
-        return None
+def _lost_all(fields: Mapping[str, Any], text: str, shape: type[Shape]) -> bool:
+    """Whether a repair has made nothing of a text that does say something."""
+    if any(fields.values()):
+        return False
+    own = {part for name in shape.model_fields for part in name.casefold().split("_")}
+    said = (word.casefold() for word in re.findall(r"[^\W_]+", text))
+    return any(word not in own | _NO_WORDS for word in said)
 
 
 def _fields(found: object, shape: type[Shape], repairs: list[str]) -> dict[str, Any] | None:
     """The object that answers, taken out of lists, wrappers, tool calls and schemas."""
-    for _ in range(4):
+    for _ in range(6):
         if isinstance(found, str):
-            told = _readings(found) if found.strip()[:1] in ("{", "[") else iter(())
-            found = next((one for one, _ in told if _holds(one)), None)
+            found = unquoted(found)
         if isinstance(found, list):
             found = _of_list(cast("list[object]", found), shape, repairs)
         if not isinstance(found, dict):
@@ -152,19 +116,49 @@ def _fields(found: object, shape: type[Shape], repairs: list[str]) -> dict[str, 
         fields = _plain(cast("dict[object, object]", found))
         if set(fields) & set(shape.model_fields) or (not fields and _all_optional(shape)):
             return _without_schema(fields, shape, repairs)
-        inner = _wrapped(fields, shape, repairs)
+        item = _item_of_one_list(fields, shape)
+        inner = _wrapped(fields, shape, repairs) if item is None else item
         if inner is None:
             return None
         found = inner
     return None
 
 
+def _item_of_one_list(fields: dict[str, Any], shape: type[Shape]) -> dict[str, Any] | None:
+    """One item, or items by name, where an object with a list of them belongs."""
+    for found, items in _item_shapes(shape).items():
+        needed = {name for name, field in items.model_fields.items() if field.is_required()}
+        if needed <= set(fields) and len(needed) > 1:
+            return {found: [fields]}
+        inner = [
+            cast("dict[object, object]", one) for one in fields.values() if isinstance(one, dict)
+        ]
+        if not fields or len(inner) < len(fields) or len(_item_shapes(shape)) > 1:
+            continue
+        lacking = [needed - set(_plain(one)) for one in inner]
+        if all(len(one) <= 1 for one in lacking) and len(needed) > 1:
+            named = zip(fields, inner, lacking, strict=True)
+            return {found: [_plain(one) | dict.fromkeys(lacks, name) for name, one, lacks in named]}
+    return None
+
+
+def _item_shapes(shape: type[Shape]) -> dict[str, type[Shape]]:
+    """The lists whose items are objects, each kind of item that one list alone has."""
+    kinds = {name: _kind_of_items(shape, name) for name in shape.model_fields}
+    found = {name: kind for name, kind in kinds.items() if kind is not None}
+    return {name: kind for name, kind in found.items() if list(found.values()).count(kind) == 1}
+
+
+def _kind_of_items(shape: type[Shape], name: str) -> type[Shape] | None:
+    annotation = shape.model_fields[name].annotation
+    if not _is_list(annotation):
+        return None
+    (kind,) = get_args(annotation)
+    return kind if isinstance(kind, type) and issubclass(kind, Shape) else None
+
+
 def _all_optional(shape: type[Shape]) -> bool:
     return not any(field.is_required() for field in shape.model_fields.values())
-
-
-def _holds(value: object) -> bool:
-    return isinstance(value, dict | list) and bool(cast("object", value))
 
 
 def _of_list(items: list[object], shape: type[Shape], repairs: list[str]) -> object:
@@ -264,63 +258,79 @@ def _without_schema(
     return {name: value for name, value in own.items() if name not in schemas}
 
 
-def _validated(fields: dict[str, Any], shape: type[S], repairs: list[str]) -> S:
+def _validated(fields: dict[str, Any], shape: type[S], lost: list[str]) -> S:
     """Check field by field and item by item, so that one bad item costs itself alone."""
     fitting: dict[str, Any] = {}
-    for name, raw in fields.items():
+    for name, raw in fields_of(fields, shape).items():
         value = _fitted(raw, 0)
         if value is None:
             continue
         if _is_list(shape.model_fields[name].annotation):
-            value = _items(name, value, shape, repairs)
+            value = _items(name, value, shape, lost)
         fitting[name] = value
-    try:
-        return shape.model_validate(fitting)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or shape.__name__
-        fail("unfit", f"`{where}` of the answer: {first['msg']}")
+    value, bad = _model(fitting, shape, shape.__name__, lost)
+    if value is None:
+        fail("unfit", f"{bad} of the answer does not fit")
+    return value
 
 
-def _items(name: str, value: Any, shape: type[Shape], repairs: list[str]) -> list[Any]:
-    items = cast("list[Any]", value) if isinstance(value, list) else [value]
+def _items(name: str, value: Any, shape: type[Shape], lost: list[str]) -> list[Any]:
+    """The items that fit. Where none of several does, the list was not read: that is a failure."""
+    kind = _kind_of_items(shape, name)
+    items = _listed(value, kind)
     if len(items) > ITEMS_MAX:
-        repairs.append(f"only {ITEMS_MAX} of `{name}` looked at")
+        lost.append(f"only {ITEMS_MAX} of `{name}` looked at")
     kept: list[Any] = []
+    why = ""
     for item in items[:ITEMS_MAX]:
-        ready = _named(cast("dict[object, object]", item)) if isinstance(item, dict) else item
-        try:
-            _item_of(shape, name).validate_python(ready)
-        except ValidationError:
-            repairs.append(f"an item of `{name}` left out")
-            continue
-        kept.append(ready)
+        if kind is None:
+            fits = isinstance(item, str)
+            if fits:
+                kept.append(item)
+            bad = "" if fits else "it is no text"
+        elif isinstance(item, dict):
+            named = _plain(cast("dict[object, object]", item))
+            found, bad = _model(fields_of(named, kind), kind, f"an item of `{name}`", lost)
+            if found is not None:
+                kept.append(found)
+        else:
+            bad = "it is no object"
+        if bad:
+            lost.append(f"an item of `{name}` left out: {bad}")
+            why = why or bad
+    if items and not kept:
+        fail("unfit", f"no item of `{name}` fits: {why}")
     return kept
 
 
-@functools.cache
-def _item_of(shape: type[Shape], name: str) -> TypeAdapter[Any]:
-    return TypeAdapter(get_args(shape.model_fields[name].annotation)[0])
+def _listed(value: Any, kind: type[Shape] | None) -> list[Any]:
+    """A list, whatever came in its place: one item, items by number, or a word for nothing."""
+    if isinstance(value, list):
+        return cast("list[Any]", value)
+    if says_nothing(value):
+        return []
+    if isinstance(value, dict) and kind is not None:
+        inner = cast("dict[object, Any]", value)
+        if all(isinstance(one, dict) for one in inner.values()):
+            return list(inner.values())
+    return [value]
 
 
-def _named(item: Mapping[object, object]) -> dict[str, Any]:
-    """An item's fields; ids are taken as a list, whatever they came as."""
-    fields = _plain(item)
-    events = fields.get("events", fields.get("event", fields.get("event_ids")))
-    if events is not None:
-        fields["events"] = _names(cast("object", events))
-    for name in ("tools", "steps"):
-        if isinstance(fields.get(name), str):
-            fields[name] = [fields[name]]
-    return fields
-
-
-def _names(events: object) -> list[str]:
-    if isinstance(events, str):
-        return [part for part in re.split(r"[\s,;\[\]()]+", events) if part]
-    if isinstance(events, list):
-        return [str(one).strip("[]() ") for one in cast("list[object]", events)]
-    return [str(events)]
+def _model(
+    fields: dict[str, Any], shape: type[S], what: str, lost: list[str]
+) -> tuple[S | None, str]:
+    """The value, without fields that do not fit and need not be there; else None, and why."""
+    own = {name: value for name, value in fields.items() if name in shape.model_fields}
+    try:
+        return shape.model_validate(own), ""
+    except ValidationError as error:
+        told = error.errors(include_url=False, include_context=False, include_input=False)
+    bad = {str(one["loc"][0]): str(one["msg"]) for one in told if one["loc"]}
+    name = next((one for one in bad if shape.model_fields[one].is_required()), None)
+    if name is not None or not bad:
+        return None, f"`{name or what}`: {bad.get(name or '', 'it does not fit')}"
+    lost += [f"`{one}` of {what} left out" for one in bad]
+    return shape.model_validate({one: value for one, value in own.items() if one not in bad}), ""
 
 
 def _fitted(value: Any, depth: int) -> Any:
@@ -341,6 +351,19 @@ def _fitted(value: Any, depth: int) -> Any:
     return value
 
 
+_CITED = re.compile(r"(?:(?:events?|steps?|事件|步骤)\s*)?#?e?(\d{1,9})")
+_RANGE = re.compile(r"e?(\d{1,9})\s*(?:-|\u2013|\u2014|~|\.{2,3}|to|至|到)\s*e?(\d{1,9})")
+
+
+def _cited(name: str) -> list[str]:
+    """The short names that a citation names: `e3`, `3`, `event e3`, `e3-e5`."""
+    span = _RANGE.fullmatch(name)
+    if span is not None and 0 <= int(span[2]) - int(span[1]) < REFS_MAX:
+        return [f"e{n}" for n in range(int(span[1]), int(span[2]) + 1)]
+    one = _CITED.fullmatch(name)
+    return [name if one is None else f"e{int(one[1])}"]
+
+
 @dataclass(frozen=True, slots=True)
 class Names:
     """The short names under which a prompt shows events, so that answers can cite them."""
@@ -352,10 +375,10 @@ class Names:
         found: list[str] = []
         for one in said:
             name = one.strip().strip("#`'\"").casefold()
-            known = self.ids.get(name) or (name if name in self._all else None)
-            if known is None:
+            known = [name] if name in self._all else [self.ids.get(each) for each in _cited(name)]
+            if None in known:
                 return (), one
-            found.append(known)
+            found += [each for each in known if each is not None]
         return tuple(dict.fromkeys(found)), None
 
     @property

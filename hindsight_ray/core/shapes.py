@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 ITEMS_MAX = 20  # of each list that a model fills
 _TEXT = 600
-_REFS = 24
+REFS_MAX = 24  # events that one item cites
 
 
 class Shape(BaseModel):
@@ -22,12 +22,12 @@ class Shape(BaseModel):
 
 class SaidClaim(Shape):
     text: str = Field(min_length=1, max_length=_TEXT)
-    events: list[str] = Field(min_length=1, max_length=_REFS)
+    events: list[str] = Field(min_length=1, max_length=REFS_MAX)
 
 
 class SaidLesson(Shape):
     advice: str = Field(min_length=1, max_length=_TEXT)
-    events: list[str] = Field(min_length=1, max_length=_REFS)
+    events: list[str] = Field(min_length=1, max_length=REFS_MAX)
     tools: list[str] = Field(default_factory=list, max_length=8)
     agent: str | None = None
     importance: float = Field(default=0.6, ge=0, le=1)
@@ -52,7 +52,7 @@ class SaidItem(Shape):
     content: str = Field(min_length=1, max_length=_TEXT)
     steps: list[str] = Field(default_factory=list, max_length=20)
     topic: str | None = Field(default=None, max_length=80)
-    events: list[str] = Field(min_length=1, max_length=_REFS)
+    events: list[str] = Field(min_length=1, max_length=REFS_MAX)
     agent: str | None = None
     confidence: float = Field(ge=0, le=1)
     importance: float = Field(default=0.5, ge=0, le=1)

@@ -69,7 +69,8 @@ async def _opinions(world: World, undecided: Undecided) -> Mapping[Key, Opinion]
         return {name: Opinion("different", failed=why, by=prompt.mark) for name in found}
     names = {f"p{n}": pair.key for n, pair in enumerate(asked, 1)}
     for said in answer.value.pairs:
-        name = names.get(said.pair.strip().casefold())
+        called = said.pair.strip().casefold()
+        name = names.get(called) or names.get(f"p{called}")
         if name is not None:
             found[name] = Opinion(said.relation, said.contradicted, said.reason, by=prompt.mark)
     return found

@@ -93,14 +93,16 @@ def _complete(before: Review, *prompts: Prompt | None) -> bool:
 async def _review(world: World, subject: Subject, asking: Asking, filling: Filling) -> None:
     for part in _parts(world, subject, asking.prompt):
         told = after(part, " ".join(filling.path))
-        answer = await _answer(world, asking, subject.basis, told, ReviewAnswer)
+        answer, lost = await _answer(world, asking, subject.basis, told, ReviewAnswer)
         filling.reviewed(answer, part.names, asking.prompt.mark)
+        filling.rejected += lost
 
 
 async def _extract(world: World, subject: Subject, asking: Asking, filling: Filling) -> None:
     for part in _parts(world, subject, asking.prompt):
-        answer = await _answer(world, asking, subject.basis, part.text, ExtractAnswer)
+        answer, lost = await _answer(world, asking, subject.basis, part.text, ExtractAnswer)
         filling.extracted(answer, part.names, asking.prompt.mark)
+        filling.rejected += lost
 
 
 def _parts(world: World, subject: Subject, prompt: Prompt) -> tuple[Part, ...]:
@@ -114,8 +116,11 @@ def _parts(world: World, subject: Subject, prompt: Prompt) -> tuple[Part, ...]:
     )
 
 
-async def _answer(world: World, asking: Asking, basis: Basis, told: str, shape: type[S]) -> S:
-    """The answer that is kept for this question, or the model's, kept from now on.
+async def _answer(
+    world: World, asking: Asking, basis: Basis, told: str, shape: type[S]
+) -> tuple[S, list[str]]:
+    """The answer that is kept for this question, or the model's, kept from now on; and what of
+    what it said could not be read.
 
     Raises what `basis` does, what the question tells of, if that is no longer there.
     """
@@ -123,14 +128,15 @@ async def _answer(world: World, asking: Asking, basis: Basis, told: str, shape: 
     async with world.ledger.reading() as unit:
         kept = await unit.asking.answer(asking.tenant, asking.run_id, name)
     if kept is not None:
-        return shape.model_validate_json(kept)
+        return shape.model_validate_json(kept), []
     read = await ask(world, asking, told, shape)
     async with world.ledger.writing() as unit:
         await basis.require(unit)
         kept = await unit.asking.keep_answer(
             asking.tenant, asking.run_id, name, read.value.model_dump_json(), world.clock.now()
         )
-    return shape.model_validate_json(kept)  # of two who asked at once, the first one's answer
+    lost = [f"of the answer to {asking.prompt.name}: {one}" for one in read.lost]
+    return shape.model_validate_json(kept), lost  # of two who asked at once, the first's answer
 
 
 def _failed(world: World, subject: Subject, failed: ModelFailed) -> FailedReview:
@@ -160,7 +166,7 @@ async def dissatisfied_events(world: World, run: Run, events: tuple[Event, ...])
     told, names = users_told(events[worked:], tokens=world.settings.prompt_tokens_max // 2)
     try:
         asking = Asking(prompt, run.tenant, run.run_id)
-        answer = await _answer(world, asking, Basis(run), told, MoodAnswer)
+        answer, _ = await _answer(world, asking, Basis(run), told, MoodAnswer)
     except ModelFailed:
         return ()  # counted among the calls; the rules have had their say
     found = (names.of([one])[0] for one in answer.events)

@@ -287,6 +287,35 @@ async def test_an_answer_that_was_had_is_not_asked_for_again(
 
 
 @pytest.mark.covers("model.review")
+async def test_what_could_not_be_read_of_an_answer_is_told(
+    home: Staged, model: ScriptedModel
+) -> None:
+    said = lesson()
+    said["lessons"].append({"advice": "You should say which event shows it"})
+    model.script(by_kind(ReviewAnswer=said))
+    team = await ended(home)
+    report = await team.reviewed()
+    assert report.failure is None
+    assert LESSON in {one.content for one in await memories(home)}
+    assert "of the answer to review: an item of `lessons` left out: `events`: Field required" in (
+        report.rejected
+    )
+
+
+@pytest.mark.covers("model.review")
+async def test_an_answer_of_which_nothing_fits_is_asked_for_once_more(
+    home: Staged, model: ScriptedModel
+) -> None:
+    bad = json.dumps({"path": "p", "lessons": [{"advice": "You should cite what you saw"}]})
+    model.script(bad, by_kind(ReviewAnswer=lesson()))
+    team = await ended(home)
+    report = await team.reviewed()
+    assert report.failure is None
+    assert "no item of `lessons` fits" in told(model.asked[1])
+    assert LESSON in {one.content for one in await memories(home)}
+
+
+@pytest.mark.covers("model.review")
 async def test_an_unreadable_answer_is_asked_for_once_more_with_what_was_wrong(
     home: Staged, model: ScriptedModel
 ) -> None:

@@ -3,6 +3,7 @@
 Each case: a name, the answer, and either the lesson's advice that is to be saved, or the failure.
 """
 
+import json
 from typing import Final
 
 OBJECT: Final = '{"path": "p", "lessons": [{"advice": "You should ask", "events": ["e1"]}]}'
@@ -58,6 +59,19 @@ READ: Final[dict[str, str]] = {
         "[{", '[{"advice": 7}, {"advice": "none", "events": []}, 3, {', 1
     ),
     "unknown fields": OBJECT.replace('"path"', '"mood": "fine", "path"'),
+    "the end of a thought alone": f'I think {{maybe}} so: {{"path": "no"}}\n</think>\n{OBJECT}',
+    "reasons first": f"<reasoning>Let me see {{x}}</reasoning>\n{OBJECT}",
+    "quoted twice": json.dumps(_QUOTED),
+    "curly quotation marks": OBJECT.replace('"', "“"),
+    "wide signs": OBJECT.replace(": ", "：")
+    .replace(", ", "，")
+    .replace("{", "｛")
+    .replace("}", "｝"),
+    "one after the other": '{"path": "p"}\n' + OBJECT,
+    "a schema before": f'{{"properties": {{"path": {{"type": "string"}}}}}}\n{OBJECT}',
+    "lessons by number": '{"lessons": {"1": {"advice": "You should ask", "events": ["e1"]}}}',
+    "the path in parts": OBJECT.replace('"p"', '["p", "q"]'),
+    "the path as an object": OBJECT.replace('"p"', '{"steps": 3}'),
     "cut after an item": OBJECT[:-2] + ', {"advice": "You sho',
 }
 

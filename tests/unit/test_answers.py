@@ -35,9 +35,9 @@ def test_what_cannot_be_saved_fails_under_its_name(answer: str, failure: str) ->
 def test_a_repair_is_named_and_a_good_answer_needs_none() -> None:
     assert read_answer(OBJECT, ReviewAnswer).repairs == ()
     assert "taken out of a fence" in read_answer(READ["fence"], ReviewAnswer).repairs
-    assert "an item of `lessons` left out" in (
-        read_answer(READ["one bad item among good"], ReviewAnswer).repairs
-    )
+    lost = read_answer(READ["one bad item among good"], ReviewAnswer).lost
+    assert len(lost) == 3
+    assert all(one.startswith("an item of `lessons` left out: ") for one in lost)
 
 
 def test_a_list_answers_where_the_shape_has_one_list() -> None:
@@ -50,7 +50,7 @@ def test_a_list_answers_where_the_shape_has_one_list() -> None:
 
 def test_a_shape_that_lacks_what_it_needs_is_unfit() -> None:
     with pytest.raises(ModelFailed) as failed:
-        read_answer('{"summary": 3}', WindowAnswer)
+        read_answer('{"summary": {}}', WindowAnswer)
     assert failed.value.details["failure"] == "unfit"
 
 
@@ -122,3 +122,93 @@ def test_an_event_may_be_named_in_full_or_in_short_and_no_other_way() -> None:
     assert NAMES.of(["E1", "`e2`", event_id("one")]) == ((event_id("one"), event_id("two")), None)
     assert NAMES.of(["e1", "e3"]) == ((), "e3")
     assert NAMES.of([event_id("three")]) == ((), event_id("three"))
+
+
+ITEM = {
+    "type": "fact", "content": "c", "events": ["e1"], "confidence": 0.9, "new": True,
+    "actionable": True, "lasting": True, "reason": "r",
+}  # fmt: skip
+
+
+@pytest.mark.covers("model.answers")
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ({"confidence": "80%"}, {"confidence": 0.8}),
+        ({"confidence": 85}, {"confidence": 0.85}),
+        ({"confidence": "8/10"}, {"confidence": 0.8}),
+        ({"confidence": "low"}, {"confidence": 0.3}),
+        ({"confidence": "I would say so"}, {"confidence": 0.5}),  # doubt: a person decides
+        ({"confidence": -3}, {"confidence": 0.5}),
+        ({"importance": 7}, {"importance": 0.7}),
+        ({"importance": "very"}, {"importance": 0.5}),  # as if nothing had been said
+        ({"type": " Fact "}, {"type": "fact"}),
+        ({"agent": ["planner"]}, {"agent": "planner"}),
+        ({"agent": "null"}, {"agent": None}),
+        ({"topic": "N/A"}, {"topic": None}),
+        ({"topic": "x" * 200}, {"topic": None}),
+        ({"events": [{"id": "e1"}, {"event": "e2"}]}, {"events": ["e1", "e2"]}),
+        ({"events": 1}, {"events": ["1"]}),
+        ({"events": [f"e{n}" for n in range(40)]}, {"events": [f"e{n}" for n in range(24)]}),
+        ({"events": None, "evidence": "e1、e2"}, {"events": ["e1", "e2"]}),
+        ({"steps": "1. look\n2. ask"}, {"steps": ["1. look", "2. ask"]}),
+        ({"steps": [{"step": "look"}, 2]}, {"steps": ["look", "2"]}),
+    ],
+)  # fmt: skip
+def test_a_field_that_is_nearly_right_is_read_as_it_was_meant(
+    said: dict[str, object], meant: dict[str, object]
+) -> None:
+    (item,) = read_answer(json.dumps({"items": [ITEM | said]}), ExtractAnswer).value.items
+    assert {name: getattr(item, name) for name in meant} == meant
+
+
+@pytest.mark.covers("model.answers")
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '{"pair": "p1", "relation": "Same"}',
+        '{"p1": {"relation": "same"}}',
+        '[{"pair": "p1", "relation": "same"}]',
+        '{"pairs": {"1": {"pair": "p1", "relation": "same"}}}',
+    ],
+)
+def test_one_item_or_items_by_name_are_read_where_a_list_of_them_belongs(answer: str) -> None:
+    (said,) = read_answer(answer, JudgeAnswer).value.pairs
+    assert (said.pair, said.relation) == ("p1", "same")
+
+
+@pytest.mark.covers("model.answers")
+@pytest.mark.parametrize(
+    "lessons", ['["ask (e1)"]', '[{"advice": "You should ask"}]', "[7, 8]", '"ask first"']
+)
+def test_a_list_of_which_no_item_fits_has_not_been_read(lessons: str) -> None:
+    """Else whatever was said would be gone, and the answer taken for one that says nothing."""
+    with pytest.raises(ModelFailed) as failed:
+        read_answer(f'{{"path": "p", "lessons": {lessons}}}', ReviewAnswer)
+    assert failed.value.details["failure"] == "unfit"
+
+
+@pytest.mark.parametrize("nothing", ["null", "[]", '"none"', '"N/A"', '"无"'])
+def test_a_list_that_says_nothing_is_empty(nothing: str) -> None:
+    assert read_answer(f'{{"path": "p", "lessons": {nothing}}}', ReviewAnswer).value.lessons == []
+
+
+def test_a_repair_that_leaves_nothing_of_what_was_said_is_none() -> None:
+    with pytest.raises(ModelFailed) as failed:
+        read_answer("{path the run went well lessons}", ReviewAnswer)
+    assert failed.value.details["failure"] == "unparsable"
+    assert read_answer('{"path": "", "lessons": [],}', ReviewAnswer).value.lessons == []
+
+
+@pytest.mark.parametrize(
+    ("said", "ids"),
+    [
+        ("E1", ("one",)), ("1", ("one",)), ("event e2", ("two",)), ("#e1", ("one",)),
+        ("e1-e2", ("one", "two")), ("e1 至 e2", ("one", "two")), (event_id("two"), ("two",)),
+        ("e3", None), ("e1-e3", None), ("e2-e1", None), ("first", None), ("", None),
+    ],
+)  # fmt: skip
+def test_a_citation_names_what_was_shown_or_nothing(said: str, ids: tuple[str, ...] | None) -> None:
+    found, unknown = NAMES.of([said])
+    assert found == tuple(map(event_id, ids or ()))
+    assert unknown == (said if ids is None else None)
