@@ -106,6 +106,24 @@ async def test_a_server_that_is_starting_is_named_and_may_be_tried_again() -> No
 
 
 @pytest.mark.covers("postgres.away")
+@pytest.mark.parametrize(
+    "said",
+    [
+        "sorry, too many clients already",
+        "remaining connection slots are reserved for roles with the SUPERUSER attribute",
+        'too many connections for role "me"',
+    ],
+)
+async def test_a_server_without_a_connection_left_is_busy_and_says_what_to_raise(said: str) -> None:
+    message = f"SFATAL\0VFATAL\0C53300\0M{said}\0\0".encode()
+    async with _answering(_message(b"E", message)) as dsn:
+        with pytest.raises(Busy, match="max_connections") as raised:
+            await asyncio.wait_for(SqlLedger.open(Server(dsn, "`DSN`")), _BOUND_S)
+    assert said in raised.value.message
+    assert dsn.partition("@")[2] in raised.value.message
+
+
+@pytest.mark.covers("postgres.away")
 async def test_a_server_that_is_too_old_is_refused_by_name() -> None:
     told = {"server_version": "12.20", "server_encoding": "UTF8", "client_encoding": "UTF8"}
     async with _answering(

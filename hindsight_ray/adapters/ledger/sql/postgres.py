@@ -35,11 +35,13 @@ _CONNECT_WAIT_S = 4  # for each address that the host's name has; libpq tries th
 _HELD_S_MAX = 30  # a writer that is silent for longer inside a transaction has lost it
 _LOCK = 0x68726D31  # of the ledger's one writer, among the advisory locks of the database
 
-_BUSY = frozenset({"40001", "40P01", "55P03", "57014", "53300"})
+_BUSY = frozenset({"40001", "40P01", "55P03", "57014"})
+_TOO_MANY = "53300"  # connections; libpq says it in words alone
 _STORAGE = frozenset({"53100", "58030", "25006", "53200", "XX001", "XX002", "58000"})
 _AWAY = ("08", "28", "3D", "57P")
 _REFUSED = re.compile(r"authentication|password|pg_hba|role .* does not exist", re.IGNORECASE)
 _STARTING = re.compile(r"starting up|shutting down|not yet accepting", re.IGNORECASE)
+_FULL = re.compile(r"too many (clients|connections)|connection slots", re.IGNORECASE)
 _SESSION = (
     "SELECT set_config(name, value, false) FROM unnest(%s::text[], %s::text[]) AS s(name, value)"
 )
@@ -213,6 +215,12 @@ def translated(error: DBAPIError, address: str) -> HindsightError | None:
     where, said = f"`ledger` at {address}", _said(cause)
     if state in _BUSY:
         return Busy(f"{where} is taken by others: {said}; try again", error=state)
+    if state == _TOO_MANY or (_unreached(cause, state) and _FULL.search(str(cause))):
+        return Busy(
+            f"{where} gives out no more connections: {said}; nothing was acknowledged. Raise its"
+            " `max_connections`, or run fewer processes or `ledger_readers`; then try again",
+            error=_TOO_MANY,
+        )
     if state in _STORAGE:
         return StorageFailed(
             f"{where} refused: {said}; nothing was acknowledged. Check the server's disk and"
