@@ -27,6 +27,7 @@ LEDGER_FILE = "hindsight.sqlite3"
 SETTINGS_FILE = "settings.json"
 LOCK_FILE = "home.lock"
 MODE_FILE = "mode.json"
+DRAFT_FOLDER = ".restoring"  # while a copy is being put back: no home yet
 _HELD_UNNAMED = "auto"  # the lock is taken, and by whom is not written yet
 _LOOKS = 200
 _LOOK_S = 0.001
@@ -139,9 +140,23 @@ def forget_deployment(path: Path | str) -> None:
         os.close(lock)
 
 
+def check_whole(folder: Path) -> None:
+    """Raise `HomeInvalid` while a copy is being put back into the folder, or if that was cut short.
+
+    What was begun there meanwhile would mix with it.
+    """
+    if (folder / DRAFT_FOLDER).is_dir():
+        raise HomeInvalid(
+            f"`home` {str(folder)!r}: a copy is being put back into it, or that was cut short; the"
+            " same `hindsight-ray restore` once more brings it to its end",
+            home=str(folder),
+        )
+
+
 def _folder(path: Path | str) -> Path:
     folder = Path(path).expanduser().absolute()
     _checked(lambda: folder.mkdir(mode=0o700, parents=True, exist_ok=True), folder)
+    check_whole(folder)
     return folder
 
 

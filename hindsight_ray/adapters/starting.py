@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from hindsight_ray.adapters.home import check_whole
 from hindsight_ray.adapters.whole_files import replace_file
 from hindsight_ray.errors import Busy, HomeInvalid
 
@@ -67,6 +68,7 @@ def forget_head(home: Path) -> None:
 
 
 def _opened(home: Path) -> int:
+    check_whole(home)
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         return os.open(home / START_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -1,16 +1,18 @@
 """Copies of a whole memory in a folder: made beside whatever uses it, put back into a new one."""
 
 import asyncio
+import hashlib
 import secrets
 import shutil
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 
 from hindsight_ray.adapters.erasure_lists import copied_lists
 from hindsight_ray.adapters.home import Home
+from hindsight_ray.adapters.ledger.sql.copying import MANIFEST
 from hindsight_ray.adapters.policy.audit_key import AUDIT_KEYS
 from hindsight_ray.adapters.policy.tickets import OPERATOR_KEYS
+from hindsight_ray.adapters.putting_back import Draft, not_empty
 from hindsight_ray.compose.embedded import ledger_of, settings_of, world_of_home
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import HomeInvalid, InvalidImport, InvalidSettings, StorageFailed
@@ -18,7 +20,6 @@ from hindsight_ray.settings import keep_settings, load_settings
 
 _LEDGER = "ledger"
 _HOME = "home"
-_DRAFT = ".restoring"
 
 
 async def backup(home: Path, folder: Path) -> Mapping[str, int]:
@@ -48,28 +49,31 @@ async def restore(folder: Path, home: Path, given: Mapping[str, object]) -> Mapp
     """Put a copy back into `home`, which must not be there, on the ledger and store of `given`.
 
     The same ledger need not be of the same kind. The memory store, where it is apart, is told of
-    every memory before this returns. Raises `InvalidImport`, `HomeInvalid`.
+    every memory before this returns. Raises `InvalidImport`, `HomeInvalid`, `HomeInUse`.
 
     A copy that cannot be put back leaves nothing behind: it becomes a home only once it is whole.
     What fails after that, as a store that is away, leaves a home that goes on when it is opened.
+    Whoever is killed in the middle leaves what cannot be opened; asking again goes on from there.
     """
-    await asyncio.to_thread(_check_both, folder, home)
-    made = await asyncio.to_thread(_begun, home)
-    draft = home / _DRAFT
+    copy = await asyncio.to_thread(_digest_of, folder)
+    draft = await asyncio.to_thread(Draft.begin, home)
     try:
-        settings = load_settings(folder / _HOME, given)
-        rows = await _filled(folder, draft, settings)
-        await asyncio.to_thread(_moved, draft, home)
-    except BaseException:
-        await asyncio.to_thread(_undone, home, draft, made=made)
-        raise
+        if draft.whole() is None:
+            await asyncio.to_thread(draft.clear)
+            rows = await _filled(folder, draft.path, load_settings(folder / _HOME, given))
+            await asyncio.to_thread(draft.finish, copy, rows)
+        whole = await asyncio.to_thread(draft.become_home)
+    finally:
+        await asyncio.to_thread(draft.leave)
+    if whole.copy != copy:
+        raise not_empty(home, "an earlier `restore` into it has been brought to its end")
     held = Home.embedded(home)
     try:
-        opened = await world_of_home(home, settings)
+        opened = await world_of_home(home, load_settings(home))
         await opened.close()  # tells the store what it has to be told, and erases again
     finally:
         held.release()
-    return rows
+    return whole.rows
 
 
 async def _filled(folder: Path, draft: Path, settings: Settings) -> Mapping[str, int]:
@@ -82,35 +86,6 @@ async def _filled(folder: Path, draft: Path, settings: Settings) -> Mapping[str,
         return await ledger.copy_in(folder / _LEDGER)
     finally:
         await ledger.close()
-
-
-def _begun(home: Path) -> bool:
-    """Make the folder to fill, within the home: that may be a volume. Whether the home was made."""
-    made = not home.exists()
-    try:
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (home / _DRAFT).mkdir(mode=0o700)
-    except OSError as error:
-        raise HomeInvalid(
-            f"`home` {str(home)!r} cannot be a home: {error.strerror}; name a folder of yours",
-            home=str(home),
-        ) from error
-    return made
-
-
-def _undone(home: Path, draft: Path, *, made: bool) -> None:
-    shutil.rmtree(draft, ignore_errors=True)
-    if made:
-        with suppress(OSError):  # somebody else has put something there
-            home.rmdir()
-
-
-def _moved(draft: Path, home: Path) -> None:
-    if len(list(home.iterdir())) > 1:
-        raise _not_empty(home)  # somebody has begun a memory there meanwhile
-    for one in sorted(draft.iterdir()):
-        one.replace(home / one.name)
-    draft.rmdir()
 
 
 def _draft(home: Path, folder: Path) -> Path:
@@ -141,15 +116,12 @@ def _there_already(folder: Path) -> InvalidSettings:
     return InvalidSettings(f"`folder` {str(folder)!r} is there already; name a new one")
 
 
-def _check_both(folder: Path, home: Path) -> None:
+def _digest_of(folder: Path) -> str:
+    """What tells this copy from others. Raises `InvalidImport` where there is none."""
     if not (folder / _LEDGER).is_dir() or not (folder / _HOME).is_dir():
         raise InvalidImport(f"`folder` {str(folder)!r} is no copy of a memory", path=str(folder))
-    if home.is_dir() and any(home.iterdir()):
-        raise _not_empty(home)
-
-
-def _not_empty(home: Path) -> HomeInvalid:
-    return HomeInvalid(f"`home` {str(home)!r} is not empty; restore into a new one")
+    manifest = folder / _LEDGER / MANIFEST
+    return hashlib.sha256(manifest.read_bytes() if manifest.is_file() else b"").hexdigest()
 
 
 def _copy_keys(source: Path, target: Path) -> None:

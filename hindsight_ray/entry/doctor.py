@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
-from hindsight_ray.adapters.home import LEDGER_FILE, Home, deployment_address
+from hindsight_ray.adapters.home import LEDGER_FILE, Home, check_whole, deployment_address
 from hindsight_ray.adapters.policy.tickets import KEY_FILE, load_signer
 from hindsight_ray.compose.embedded import world_of_home
 from hindsight_ray.compose.space import embedder_of
@@ -54,6 +54,11 @@ def _outside(folder: Path) -> tuple[list[Finding], Settings | None]:
     if not folder.is_dir():
         step = "a first `hindsight-ray write` begins it; or name another with `--home`"
         return [*findings, Finding("home", "warning", f"{folder} is not there", step)], None
+    try:
+        check_whole(folder)
+    except HindsightError as error:
+        step = "run the same `hindsight-ray restore` once more"
+        return [*findings, Finding("home", "fault", error.message, step)], None
     findings += [_space(folder), _key(folder)]
     finding, settings = _settings(folder)
     findings.append(finding)

@@ -4,6 +4,8 @@ import asyncio
 import hashlib
 import json
 import os
+import signal
+import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 
 import hindsight_ray as hr
 from hindsight_ray import compose
+from hindsight_ray.adapters.home import LEDGER_FILE
 from hindsight_ray.adapters.ledger.sql import SqlLedger
 from hindsight_ray.adapters.ledger.sql.copying import copy_out
 from hindsight_ray.adapters.ledger.sql.ledger import metadata
@@ -24,6 +27,7 @@ from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.ids import MemoryUuid
 from hindsight_ray.errors import (
     AccessDenied,
+    HomeInUse,
     HomeInvalid,
     InvalidImport,
     InvalidSettings,
@@ -202,6 +206,68 @@ async def test_a_copy_that_is_refused_leaves_nothing_and_may_be_put_back_once_it
         assert restored["memories"] == 2
         async with hr.open(home) as hindsight:
             assert await hindsight.tenants() == ("acme",)
+
+
+# Puts a copy back and is killed amid it, by what it is given: before, or after so many steps.
+_KILLED = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from hindsight_ray import compose
+from hindsight_ray.adapters.putting_back import Draft
+
+copy, home, when = sys.argv[1:]
+_finish, _replace = Draft.finish, Path.replace
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def finish(draft, *said):
+    _finish(draft, *said)
+    if when == "whole":
+        die()
+    Path.replace = lambda path, to: die(_replace(path, to))
+
+Draft.finish = die if when == "half" else finish
+asyncio.run(compose.restore(copy, home, embedding="hashed"))
+"""
+
+
+@pytest.mark.covers("copy.refused")
+@pytest.mark.parametrize("when", ["half", "whole", "moving"])
+async def test_a_restore_that_was_killed_is_no_home_and_is_brought_to_its_end_by_another(
+    tmp_path: Path, when: str
+) -> None:
+    copy, new = tmp_path / "copy", tmp_path / "new"
+    await _filled(tmp_path / "home", {"embedding": "hashed"})
+    rows = await compose.backup(tmp_path / "home", copy)
+    words = [sys.executable, "-c", _KILLED, str(copy), str(new), when]
+    killed = await asyncio.create_subprocess_exec(*words)
+    assert await killed.wait() == -signal.SIGKILL
+    with pytest.raises(HomeInvalid, match="cut short"):
+        await hr.open(new)
+    assert await compose.restore(copy, new, embedding="hashed") == rows
+    one = await _dumped(tmp_path / "home" / LEDGER_FILE, tmp_path / "one")
+    assert await _dumped(new / LEDGER_FILE, tmp_path / "other") == one
+    async with hr.open(new) as hindsight:
+        assert await hindsight.tenants() == ("acme",)
+    with pytest.raises(HomeInvalid, match="not empty"):
+        await compose.restore(copy, new)
+
+
+@pytest.mark.covers("copy.refused")
+async def test_of_two_who_put_a_copy_back_into_one_home_one_is_told_of_the_other(
+    tmp_path: Path,
+) -> None:
+    await _filled(tmp_path / "home", {"embedding": "hashed"})
+    rows = await compose.backup(tmp_path / "home", tmp_path / "copy")
+    made = await asyncio.gather(
+        *(compose.restore(tmp_path / "copy", tmp_path / "new") for _ in range(5)),
+        return_exceptions=True,
+    )
+    assert [one for one in made if isinstance(one, dict)] == [rows]
+    assert sum(isinstance(one, HomeInUse | HomeInvalid) for one in made) == 4
+    async with hr.open(tmp_path / "new") as hindsight:
+        assert await hindsight.tenants() == ("acme",)
 
 
 def _digest(file: Path) -> str:

@@ -7,7 +7,7 @@ another tenant only with `--new-tenant`.
 import pathlib
 from collections.abc import Sequence
 
-from hindsight_ray.adapters.home import LEDGER_FILE, SETTINGS_FILE
+from hindsight_ray.adapters.home import LEDGER_FILE, SETTINGS_FILE, check_whole
 from hindsight_ray.adapters.policy.tickets import KEY_FILE
 from hindsight_ray.client.hindsight import Hindsight
 from hindsight_ray.entry.cli.options import Asked
@@ -33,6 +33,7 @@ def begins_home(asked: Asked) -> bool:
 def check_home(asked: Asked) -> None:
     """Raise `HomeInvalid` where there is no memory and the command would not begin one."""
     folder = asked.folder
+    check_whole(folder)
     if is_home(folder) or (folder.exists() and not folder.is_dir()):
         return
     if begins_home(asked):

@@ -73,7 +73,8 @@ def copy_in(connection: Connection, folder: Path, *, store_apart: bool) -> dict[
         wanted = 2 if table is facts else 0  # its version, and what it is called
         if connection.execute(select(func.count()).select_from(table)).scalar_one() > wanted:
             raise HomeInvalid(
-                f"`ledger` is not empty: there are rows in {table.name!r}; restore into a new home"
+                f"`ledger` is not empty: there are rows in {table.name!r}; restore into a new home,"
+                " and on a server into an empty database"
             )
     connection.execute(facts.delete())
     for table in _tables():

@@ -1,0 +1,116 @@
+"""A home that is being made from a copy: filled in a folder of its own within it, then all at once.
+
+Within, since the home may be a volume. As long as that folder is there the home opens to nobody. A
+lock on it says that somebody is at it; the operating system lets that go with its process. What was
+left before it was whole is thrown away by the next who puts a copy back, what was left whole
+becomes the home.
+"""
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Self
+
+from hindsight_ray.adapters.home import DRAFT_FOLDER
+from hindsight_ray.adapters.whole_files import replace_file
+from hindsight_ray.errors import HomeInUse, HomeInvalid
+
+_WHOLE = "whole.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """What a draft says of itself once nothing is missing: of which copy it is, and its rows."""
+
+    copy: str
+    rows: Mapping[str, int]
+
+
+class Draft:
+    """The folder to fill, which nobody else fills until it is left."""
+
+    def __init__(self, home: Path, lock: int, *, made: bool) -> None:
+        self.path = home / DRAFT_FOLDER
+        self._home = home
+        self._lock = lock
+        self._made = made
+
+    @classmethod
+    def begin(cls, home: Path) -> Self:
+        """Make the folder, or take over what was left of one.
+
+        Raises `HomeInUse` if somebody is at it, `HomeInvalid` if this cannot become a home.
+        """
+        path, made = home / DRAFT_FOLDER, not home.exists()
+        try:
+            if home.is_dir() and not path.is_dir() and any(home.iterdir()):
+                raise not_empty(home)
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if made:
+                home.chmod(0o700)
+            lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise HomeInvalid(
+                f"`home` {str(home)!r} cannot be a home: {error.strerror}; name a folder of yours",
+                home=str(home),
+            ) from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(lock).st_ino != path.stat().st_ino:
+                raise FileNotFoundError  # whoever was at it has just ended
+        except OSError:
+            os.close(lock)
+            raise HomeInUse(
+                f"`home` {str(home)!r}: somebody else is putting a copy back into it",
+                home=str(home),
+            ) from None
+        return cls(home, lock, made=made)
+
+    def whole(self) -> Whole | None:
+        """What it is, if nothing is missing."""
+        try:
+            return Whole(**json.loads((self.path / _WHOLE).read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return None
+
+    def clear(self) -> None:
+        """Throw away what was left in it. Raises `HomeInvalid` if the home holds anything else."""
+        for one in self.path.iterdir():
+            shutil.rmtree(one) if one.is_dir() else one.unlink()
+        if any(one.name != DRAFT_FOLDER for one in self._home.iterdir()):
+            raise not_empty(self._home)
+
+    def finish(self, copy: str, rows: Mapping[str, int]) -> None:
+        """Say that nothing is missing."""
+        text = json.dumps(asdict(Whole(copy, dict(rows))))
+        replace_file(self.path / _WHOLE, text.encode())
+
+    def become_home(self) -> Whole:
+        """Put everything in its place, the rest of it where some is there already."""
+        whole = self.whole()
+        assert whole is not None  # noqa: S101 - its caller has seen to it
+        for one in sorted(self.path.iterdir()):
+            if one.name != _WHOLE:
+                one.replace(self._home / one.name)
+        (self.path / _WHOLE).unlink()
+        self.path.rmdir()
+        return whole
+
+    def leave(self) -> None:
+        """Let it go: nothing is left of one that is not whole."""
+        if self.path.is_dir() and self.whole() is None:
+            shutil.rmtree(self.path, ignore_errors=True)
+            if self._made:
+                with suppress(OSError):  # somebody else has put something there
+                    self._home.rmdir()
+        os.close(self._lock)
+
+
+def not_empty(home: Path, why: str = "") -> HomeInvalid:
+    said = f" ({why})" if why else ""
+    return HomeInvalid(f"`home` {str(home)!r} is not empty{said}; restore into a new one")
