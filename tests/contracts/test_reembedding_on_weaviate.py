@@ -195,6 +195,35 @@ async def test_a_server_that_does_not_find_what_is_near_is_not_switched_to(
 
 
 @pytest.mark.covers("space.apart")
+async def test_nothing_is_dropped_where_the_new_space_lacks_what_it_was_told_again(
+    tmp_path: Path, weaviate_server: Weaviate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    before = places_of(weaviate_server)
+    ids = await _begin(home, **named(weaviate_server))
+    held_well = WeaviateBeside.held
+
+    async def without_one(
+        self: WeaviateBeside,
+        place: str,
+        *,
+        after: MemoryRef | None = None,
+        limit: int | None = None,
+    ) -> Sequence[MemoryRef]:
+        found = await held_well(self, place, after=after, limit=limit)
+        return [ref for ref in found if ref.id != ids[0]]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(WeaviateBeside, "held", without_one)
+        with pytest.raises(StorageFailed, match=r"lacks 1 memories .* and 0 wait"):
+            await _move(home)
+    assert _new_in(weaviate_server, before, _OLD)
+    await _move(home)
+    assert _new_in(weaviate_server, before, _OLD) == set()
+    assert (await _near(home))[_TEXTS[0]][0] == _TEXTS[0]
+
+
+@pytest.mark.covers("space.apart")
 async def test_who_is_erased_while_a_space_is_built_is_erased_there_too(
     tmp_path: Path, weaviate_server: Weaviate
 ) -> None:
