@@ -27,7 +27,7 @@ from ray.exceptions import AuthenticationError
 
 from hindsight_ray.actors.roles import NAMESPACE
 from hindsight_ray.actors.token import TOKEN_IS, use_token
-from hindsight_ray.adapters.listening import listens
+from hindsight_ray.adapters.listening import answers, listens
 from hindsight_ray.errors import InvalidSettings, Unavailable
 
 _ray: Any = ray  # typed in part only
@@ -95,7 +95,7 @@ def attach(address: str | None) -> Attached:
     if ray.is_initialized():
         return _attached(made=False, ours=False)
     if address is not None:
-        _require_listener(address)
+        _require_answer(address)
     join = {} if address is None else _JOIN_OWN if address in _started else _JOIN
     with _environment({**_ALONE, **join}):
         use_token(make=address is None)
@@ -138,6 +138,11 @@ def _not_in(address: str | None, error: Exception) -> Unavailable:
         f"no Ray cluster at {address!r} takes this process in: it {refused}; {error}",
         address=address,
     )
+
+
+def hangs(address: str) -> bool:
+    """Whether a cluster's head is there and does not answer, so that Ray is not to be asked."""
+    return listens(address) and not answers(address)
 
 
 def start_lasting(home: Path) -> tuple[str, int]:
@@ -228,14 +233,24 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _require_listener(address: str) -> None:
-    """Refuse `host:port` where nobody listens: Ray would try for minutes and report on each try."""
+def _require_answer(address: str) -> None:
+    """Refuse `host:port` where nobody is or nobody answers.
+
+    Ray would try for minutes and report on each try, or wait without end for who is stopped.
+    """
     plain = address.removeprefix("ray://")
     host, _, port = plain.rpartition(":")
     if not host or not port.isdigit():
         return  # `auto` and the like: Ray knows where to look
-    if not listens(plain):
-        raise Unavailable(f"no Ray cluster answers at {address!r}", address=address)
+    if answers(plain):
+        return
+    why = ""
+    if listens(plain):
+        why = (
+            ": who listens there says nothing, as a process that is stopped or hangs;"
+            " `hindsight-ray down` with the home whose `up` has started it ends it"
+        )
+    raise Unavailable(f"no Ray cluster answers at {address!r}{why}", address=address)
 
 
 def _ended(pid: int) -> bool:

@@ -45,6 +45,8 @@ _DRAINED: tuple[frozenset[str], ...] = (
 )
 _CALLS_AT_ONCE = 128  # each costs Ray a stack; more wait in the actor's queue
 _ANSWER_WAIT_S = 10.0
+_FOUND_WAIT_S = 30.0  # for the authority, which may be starting again on a busy machine
+_CREW_WAIT_S = 90.0  # the same where the deployment is only being started
 _GONE_CHECKS = 200
 _GONE_PAUSE_S = 0.05
 _BEGIN_WAIT_S = 30.0  # for the process of an actor to begin
@@ -52,11 +54,27 @@ _PLACE_TRIES = 10
 _PLACE_PAUSE_S = 0.3
 
 
-async def find() -> Deployed | None:
-    """The deployment of this cluster, in order or not, or None if there is none."""
-    if _handle(AUTHORITY) is None:
+def is_there() -> bool:
+    """Whether this cluster has a deployment, in order or not."""
+    return _handle(AUTHORITY) is not None
+
+
+async def find(*, wait_s: float = _FOUND_WAIT_S) -> Deployed | None:
+    """The deployment of this cluster, in order or not, or None if there is none.
+
+    Raises `Unavailable` if its authority, which need not be in order for that, says nothing.
+    """
+    if not is_there():
         return None
-    return await Reach().ask((AUTHORITY,), lambda authority: authority.about.remote())
+    try:
+        asked = Reach().ask((AUTHORITY,), lambda authority: authority.about.remote())
+        return await asyncio.wait_for(asked, wait_s)
+    except TimeoutError:
+        raise Unavailable(
+            f"`{AUTHORITY}` has said nothing for {wait_s:g} s: its process or node is stopped or"
+            " out of reach; see to that, or end the deployment with `hindsight-ray down`",
+            actor=AUTHORITY,
+        ) from None
 
 
 async def join() -> Deployed | None:
@@ -64,7 +82,7 @@ async def join() -> Deployed | None:
 
     Raises `HomeInUse` if its home is open elsewhere.
     """
-    if _handle(AUTHORITY) is None:
+    if await find(wait_s=_CREW_WAIT_S) is None:
         return None
     return await Reach().ask((AUTHORITY,), lambda authority: authority.bring_up.remote())
 
@@ -76,12 +94,15 @@ async def bring_up(plan: Plan) -> Deployed:
     """
     mine = await _start_all({AUTHORITY: (Authority, plan, start_crew, RayHands())}, plan)
     try:
-        return await Reach().ask((AUTHORITY,), lambda authority: authority.bring_up.remote())
+        found = await join()
     except HindsightError:
         if mine:
             with contextlib.suppress(Unavailable):  # what went wrong first is what is told
                 await take_down()
         raise
+    if found is None:
+        raise Unavailable(f"`{AUTHORITY}` has ended while it started; try again")
+    return found
 
 
 async def start_crew(plan: Plan) -> None:

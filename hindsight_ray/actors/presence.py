@@ -1,8 +1,8 @@
 """Is the cluster that this process has joined still there? And parting from it once it is not.
 
 Ray asks a cluster that is gone for a minute, holding up whoever asks, and then ends the process.
-So nobody asks Ray while the cluster's head does not listen, and a process that has joined parts in
-time; whoever waits for an answer meanwhile is told.
+So nobody asks Ray while the cluster's head does not answer, be it gone or stopped, and a process
+that has joined parts in time; whoever waits for an answer meanwhile is told.
 """
 
 import asyncio
@@ -11,12 +11,12 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
-from hindsight_ray.adapters.listening import listens
+from hindsight_ray.adapters.listening import answers
 from hindsight_ray.errors import Unavailable
 
 _PAUSE_S = 1.0
 _AWAY_AFTER = 2  # looks in a row: one alone may be a hiccup
-_GONE_AFTER = 30  # looks, half of what Ray lets pass before it ends the process
+_GONE_AFTER = 30  # looks and seconds spent on them: half of what Ray lets pass before the end
 
 
 class Presence:
@@ -27,7 +27,7 @@ class Presence:
         address: str,
         part: Callable[[], None],
         *,
-        listening: Callable[[str], bool] = listens,
+        listening: Callable[[str], bool] = answers,
         pause_s: float = _PAUSE_S,
     ) -> None:
         """`part` undoes this process's tie to the cluster, if it was made here."""
@@ -39,11 +39,12 @@ class Presence:
         self._pause_s = pause_s
         self._watch: asyncio.Task[None] | None = None
         self._missed = 0
+        self._silent = 0.0
         self._waiting: set[asyncio.Task[Any]] = set()
         self._told: set[asyncio.Task[Any]] = set()
 
     def require(self) -> None:
-        """Raises `Unavailable` unless the cluster listens at this moment."""
+        """Raises `Unavailable` unless the cluster answers at this moment."""
         if self._missed >= _AWAY_AFTER or not self._here():
             raise self._away()
 
@@ -73,14 +74,17 @@ class Presence:
             self._watch.cancel()
 
     async def _look(self) -> None:
+        loop = asyncio.get_running_loop()
         while not self.gone.done():
+            began_s = loop.time()
             here = await asyncio.to_thread(self._here)
             self._missed = 0 if here else self._missed + 1
+            self._silent = 0.0 if here else self._silent + 1 + loop.time() - began_s
             if self._missed == _AWAY_AFTER:
                 self._told |= self._waiting
                 for task in self._waiting:
                     task.cancel()
-            if self._missed >= _GONE_AFTER:
+            if self._silent >= _GONE_AFTER:
                 try:
                     await asyncio.to_thread(self._part)
                 finally:

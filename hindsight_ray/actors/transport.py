@@ -16,6 +16,7 @@ from hindsight_ray.actors.wire import packed_events
 from hindsight_ray.domain import commands as c
 from hindsight_ray.errors import Unavailable
 
+_ENDED = "the deployment has ended; `hindsight-ray up` starts it again"
 _LOOK_S = 5.0  # how long a client may go on with the crew that it knows
 _UNDER_WAY_MAX = 4_096  # events to one host: enough for it to have some at hand after each commit
 
@@ -47,7 +48,7 @@ class RayTransport:
         self._leave = leave
         self._crew_now = crew_now
         self._looked_at = 0.0
-        self._looking: asyncio.Task[None] | None = None
+        self._looking: asyncio.Task[bool] | None = None
         self._presence = presence
         self._reach = Reach(None if presence is None else presence.require)
         self._mailbag = Mailbag()
@@ -64,7 +65,8 @@ class RayTransport:
         names = self._names(role, token, command)
 
         async def anew() -> tuple[str, ...]:
-            await self._look()
+            if not await self._look():
+                raise Unavailable(_ENDED) from None
             return self._names(role, token, command)
 
         if isinstance(command, c.RecordEvents):
@@ -99,12 +101,18 @@ class RayTransport:
             if not first:
                 self._looking = asyncio.create_task(self._look())
 
-    async def _look(self) -> None:
-        if self._crew_now is not None:
-            with contextlib.suppress(Unavailable):
-                if self._presence is not None:
-                    self._presence.require()
-                self._crew = await self._crew_now() or self._crew
+    async def _look(self) -> bool:
+        """See how many actors there are; false if nobody is, since the deployment has ended."""
+        if self._crew_now is None:
+            return True
+        try:
+            if self._presence is not None:
+                self._presence.require()
+            crew = await self._crew_now()
+        except Unavailable:  # nobody knows: who is there is asked for all the same
+            return True
+        self._crew = crew or self._crew
+        return crew is not None
 
     def _names(self, role: Role, token: str, command: c.Command) -> tuple[str, ...]:
         """The preferred actor first. An agent keeps its host, a ticket its broker."""

@@ -6,6 +6,7 @@ before; a model when the first text is embedded.
 """
 
 import importlib
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,6 +56,18 @@ def connect_sync(
 ) -> Synchronous:
     """`connect` without `await`."""
     return sync.opened(lambda _loop: _on_ray().connection(address, _path(home), settings))
+
+
+def joined(address: str, home: str | Path | None = None) -> Opening[Hindsight]:
+    """`connect` to the deployment at this address, where none is started: `Unavailable` if none is
+    there."""
+    return hindsight.opening(lambda _loop: _on_ray().joined(address, _path(home)))
+
+
+def part() -> None:
+    """Leave the cluster that this process has joined, if any. Left to its end, Ray takes longer."""
+    if "hindsight_ray.actors.cluster" in sys.modules:
+        sys.modules["hindsight_ray.actors.cluster"].leave()
 
 
 async def up(home: str | Path, *, address: str | None = None, **settings: object) -> "Deployed":

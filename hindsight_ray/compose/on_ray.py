@@ -1,62 +1,42 @@
-"""A deployment on Ray: what its processes are made of, and how a client comes to it.
+"""A deployment on Ray: how it is started, looked at and ended, and how a client comes to it.
 
 Imported by `compose` when a deployment is asked for, since Ray takes a second to import.
 """
 
-import gc
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 from hindsight_ray.actors import cluster, deployment
 from hindsight_ray.actors.cluster import Attached
-from hindsight_ray.actors.meters import RayMeters
-from hindsight_ray.actors.plan import Deployed, Plan
+from hindsight_ray.actors.plan import Deployed
 from hindsight_ray.actors.presence import Presence
-from hindsight_ray.actors.remote_chat import RemoteChat
-from hindsight_ray.actors.remote_models import RemoteEmbedder
-from hindsight_ray.actors.remote_reviews import RemoteReviews
-from hindsight_ray.actors.roles import Crew
 from hindsight_ray.actors.tasks import RayTasks
 from hindsight_ray.actors.transport import RayTransport
 from hindsight_ray.adapters.clock import SystemClock, SystemIds
-from hindsight_ray.adapters.erasing import SqlErasing
-from hindsight_ray.adapters.home import Home, deployment_address, forget_deployment
-from hindsight_ray.adapters.models.remembered import RememberingEmbedder
+from hindsight_ray.adapters.home import deployment_address, forget_deployment
 from hindsight_ray.adapters.policy.operator import (
     OPERATOR,
     OperatorTickets,
     holds_operator_key,
 )
-from hindsight_ray.adapters.policy.tickets import create_operator_key, load_signer, load_verifier
+from hindsight_ray.adapters.policy.tickets import load_signer
 from hindsight_ray.adapters.starting import Head, forget_head, note_head, noted_head, starting
-from hindsight_ray.adapters.watching import DoorWatch
-from hindsight_ray.adapters.wrapping.grouped import GroupedLedger
 from hindsight_ray.client.transport import Connection
+from hindsight_ray.compose.crew_worlds import plan_of
 from hindsight_ray.compose.embedded import (
     FILE_LEDGER,
-    assembled,
-    begin_store,
-    chat_of,
     database_of,
     embedder_of,
     home_default,
-    ledger_of,
-    prepare,
     settings_of,
-    start_replay,
-    store_of,
 )
 from hindsight_ray.domain.base import build
 from hindsight_ray.domain.caller import TicketRequest
 from hindsight_ray.domain.commands import IssueTicket
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.errors import InvalidSettings, Unavailable
-from hindsight_ray.ports import Clock, Embedder, Ledger, Tickets
-from hindsight_ray.service.erase import erase_again
-from hindsight_ray.service.together import Together
-from hindsight_ray.service.world import Opened, Recording
+from hindsight_ray.ports import Clock
 from hindsight_ray.settings import build_settings, load_settings
 
 _CREW_NUMBERS = frozenset({"brokers", "recorder_hosts", "reviewers"})
@@ -74,6 +54,11 @@ async def connection(
     async with starting(path):
         running = await _tied(path)
         return await _through(running or cluster.attach(None), home, given)
+
+
+async def joined(address: str, home: Path | None) -> Connection:
+    """The way to the deployment at this address. Starts none: raises `Unavailable`."""
+    return await _through(cluster.attach(address), home, {}, begin=False)
 
 
 async def up(address: str | None, home: Path | None, given: Mapping[str, object]) -> Deployed:
@@ -113,7 +98,7 @@ async def _up_here(path: Path, settings: Settings) -> Deployed:
         note_head(path, head)
         await cluster.wait_until_up(address, pid)
         tie = cluster.attach(address)
-        await deployment.bring_up(_plan(path, settings, tie))
+        await deployment.bring_up(plan_of(path, settings, tie))
         return await _watched(address, wait_s=_CREW_WAIT_S)
     except BaseException:
         cluster.leave()
@@ -167,12 +152,17 @@ async def down(address: str | None, home: Path | None) -> bool:
     """Drain and end the deployment, and its cluster if `up` started it. False if there is none."""
     if address is not None:
         tie = cluster.attach(address)
-        found = await deployment.find()
+        found = None
+        with suppress(Unavailable):  # it is ended, whether it can say of which home it is or not
+            found = await deployment.find()
         return await _end(tie, home if found is None else Path(found.home))
     path = home or home_default()
-    if deployment_address(path) is None and noted_head(path) is None:
+    head = noted_head(path)
+    if deployment_address(path) is None and head is None:
         return False
     async with starting(path):
+        if head is not None and cluster.hangs(head.address):
+            return await _end(None, path)
         return await _end(await _tied(path), path)
 
 
@@ -210,7 +200,7 @@ async def _tied(home: Path) -> Attached | None:
     if address is None:
         return None
     tie = cluster.attach(address)
-    if tie.address != address or await deployment.find() is not None:
+    if tie.address != address or deployment.is_there():
         return tie
     tie.leave()
     forget_deployment(home)
@@ -231,13 +221,22 @@ async def _watched(address: str, *, wait_s: float = _ANSWER_WAIT_S) -> Deployed:
     return found
 
 
+def _begun(address: str, home: Path | None, *, begin: bool) -> Path:
+    """The home of the deployment that is to be started at this address, if one may be."""
+    if not begin:
+        raise _none_at(address)
+    return home or home_default()
+
+
 def _none_at(address: str) -> Unavailable:
     return Unavailable(f"there is no deployment at {address!r}; `hindsight-ray up` starts one")
 
 
-async def _through(tie: Attached, home: Path | None, given: Mapping[str, object]) -> Connection:
+async def _through(
+    tie: Attached, home: Path | None, given: Mapping[str, object], *, begin: bool = True
+) -> Connection:
     """The connection over this cluster's deployment, which is started if there is none."""
-    deployed = await _joined(tie, home, given)
+    deployed = await _joined(tie, home, given, begin=begin)
 
     async def leave() -> None:
         if tie.ours:
@@ -253,13 +252,15 @@ async def _through(tie: Attached, home: Path | None, given: Mapping[str, object]
     )
 
 
-async def _joined(tie: Attached, home: Path | None, given: Mapping[str, object]) -> Deployed:
+async def _joined(
+    tie: Attached, home: Path | None, given: Mapping[str, object], *, begin: bool = True
+) -> Deployed:
     """This cluster's deployment, in order, which is started if there is none."""
     try:
         deployed = await deployment.join()
         if deployed is None:
-            path = home or home_default()
-            deployed = await deployment.bring_up(_plan(path, _looked_at(path, given), tie))
+            path = _begun(tie.address, home, begin=begin)
+            deployed = await deployment.bring_up(plan_of(path, _looked_at(path, given), tie))
         _check_same(deployed, tie, home, given)
     except BaseException:
         tie.leave()
@@ -314,83 +315,3 @@ def _check_same(
                 f"`{name}` is {running!r} in the running deployment, not {value!r}; {how}",
                 setting=name,
             )
-
-
-def _plan(path: Path, settings: Settings, tie: Attached) -> Plan:
-    return Plan(
-        home=str(path),
-        address=tie.address,
-        node_id=tie.node_id,
-        settings=settings,
-        seize=partial(_seize, path, tie.address),
-        authority_world=partial(_authority_world, path, settings),
-        broker_world=partial(_broker_world, path, settings),
-        recorder_world=partial(_recorder_world, path, settings),
-        embedder=partial(_own_embedder, settings),
-        chat=partial(chat_of, settings),
-    )
-
-
-# What follows runs inside the actors: Ray calls it again whenever it restarts one.
-
-
-def _seize(path: Path, address: str) -> Callable[[], None]:
-    return Home.deployed(path, address).release
-
-
-async def _authority_world(path: Path, settings: Settings) -> Opened:
-    create_operator_key(path)
-    ledger = await ledger_of(path, settings, writer=cluster.own_name())
-    try:
-        await prepare(ledger, embedder_of(settings).space, settings.policy)
-        await begin_store(ledger, settings)
-        opened = _assembled(ledger, settings, load_signer(path), SqlErasing(ledger, path))
-        await erase_again(opened.world)
-        return opened
-    except BaseException:
-        await ledger.close()
-        raise
-
-
-async def _broker_world(path: Path, settings: Settings) -> Opened:
-    ledger = await ledger_of(path, settings, writer=cluster.own_name())
-    opened = _assembled(ledger, settings, load_verifier(path))
-    start_replay(opened.world)
-    return opened
-
-
-async def _recorder_world(path: Path, settings: Settings) -> Opened:
-    ledger = GroupedLedger(await ledger_of(path, settings, writer=cluster.own_name()))
-    return _assembled(ledger, settings, load_verifier(path), recording=Together())
-
-
-def _assembled(
-    ledger: Ledger,
-    settings: Settings,
-    tickets: Tickets,
-    erasing: SqlErasing | None = None,
-    recording: Recording | None = None,
-) -> Opened:
-    embedder = _remote_embedder(settings)
-    crew = settings.brokers + settings.recorder_hosts + settings.reviewers
-    store = store_of(settings, embedder.space, among=crew + 1)  # with the authority
-    known = chat_of(settings)
-    chat = None if known is None else RemoteChat(known)
-    name = cluster.own_name()
-    watch = DoorWatch(RayMeters(name), name)
-    watch.keep_telling()
-    crew = Crew(settings.brokers, settings.recorder_hosts, settings.reviewers)
-    opened = assembled(
-        ledger, store, embedder, tickets, settings, chat=chat, erasing=erasing, watch=watch,
-        reviews=RemoteReviews(crew, deployment.crew_now), recording=recording,
-    )  # fmt: skip
-    gc.freeze()  # modules stay: looking through them for garbage took a quarter of a host's time
-    return opened
-
-
-async def _own_embedder(settings: Settings) -> Embedder:
-    return embedder_of(settings)
-
-
-def _remote_embedder(settings: Settings) -> Embedder:
-    return RememberingEmbedder(RemoteEmbedder(embedder_of(settings).space))

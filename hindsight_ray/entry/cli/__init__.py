@@ -18,6 +18,7 @@ import typer
 from typer.main import get_command_name
 from typer.models import CommandInfo, TyperInfo
 
+from hindsight_ray import compose
 from hindsight_ray.entry.cli import (
     attribution,
     audits,
@@ -126,6 +127,7 @@ def main() -> int:
         sys.stdout.flush()
     except BrokenPipeError:  # whoever read has gone: `hindsight-ray run list | head -1`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    compose.part()
     return code
 
 

@@ -16,7 +16,7 @@ from hindsight_ray.domain.base import Value, build
 from hindsight_ray.entry.cli.options import Asked
 from hindsight_ray.entry.cli.places import begins_home, begins_tenant, check_home, check_tenant
 from hindsight_ray.entry.cli.rehearsal import thrown_away, without_texts
-from hindsight_ray.errors import InvalidInput, InvalidSettings, Unavailable
+from hindsight_ray.errors import InvalidInput, InvalidSettings
 
 TOKEN_PARTS = 3  # of a ticket's text, between dots
 TICKET_LIFETIME_S = 600  # one command's ticket; nobody else ever sees it
@@ -26,11 +26,7 @@ TICKET_LIFETIME_S = 600  # one command's ticket; nobody else ever sees it
 async def opened(asked: Asked) -> AsyncGenerator[Hindsight]:
     """The memory that `--home` or `--address` names."""
     if asked.address is not None:
-        if await compose.status(asked.address) is None:
-            raise Unavailable(
-                f"no deployment runs at `--address {asked.address}`; `hindsight-ray up` starts one"
-            )
-        async with compose.connect(asked.address, asked.home) as hindsight:
+        async with compose.joined(asked.address, asked.home) as hindsight:
             yield hindsight
         return
     check_home(asked)
