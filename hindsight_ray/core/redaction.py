@@ -17,30 +17,60 @@ from hindsight_ray.domain.privacy import SECRETS_ALONE, Privacy
 
 _MASK = "[redacted:{}]"
 
+
+def _shape(pattern: str) -> re.Pattern[str]:
+    """A letter of another script is none of a key: in Chinese, nothing stands between them."""
+    return re.compile(pattern, re.ASCII)
+
+
 _SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "private-key",
-        re.compile(
+        _shape(
             r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----"
             r"(?:[^-]|-(?!----END))*(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----)?"
         ),
     ),
-    ("token", re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?")),
-    ("token", re.compile(r"(?i)\b(?:bearer|basic)\s+[A-Za-z0-9._~+/-]{8,}=*")),
-    ("api-key", re.compile(r"\b(?:sk|pk|rk)[-_](?:[A-Za-z]{2,10}[-_]){0,3}[A-Za-z0-9_-]{16,}")),
-    ("api-key", re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
-    ("api-key", re.compile(r"\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}")),
-    ("api-key", re.compile(r"\bglpat-[A-Za-z0-9_-]{16,}|\bxox[abeoprs]-[A-Za-z0-9-]{10,}")),
-    ("api-key", re.compile(r"\bAIza[A-Za-z0-9_-]{30,}|\bhf_[A-Za-z0-9]{20,}")),
+    ("token", _shape(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?")),
+    ("token", _shape(r"(?i)\b(?:bearer|basic)\s+[A-Za-z0-9._~+/-]{8,}=*")),
+    ("api-key", _shape(r"\b(?:sk|pk|rk)[-_](?:[A-Za-z]{2,10}[-_]){0,3}[A-Za-z0-9_-]{16,}")),
+    ("api-key", _shape(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\b(?:LTAI|AKID)[A-Za-z0-9]{12,40}\b")),
+    ("api-key", _shape(r"\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}")),
+    ("api-key", _shape(r"\bglpat-[A-Za-z0-9_-]{16,}|\bxox[abeoprs]-[A-Za-z0-9-]{10,}")),
+    ("api-key", _shape(r"\bAIza[A-Za-z0-9_-]{30,}|\bhf_[A-Za-z0-9]{20,}")),
+    ("api-key", _shape(r"\b(?:SG\.[A-Za-z0-9_-]{16,}|ya29)\.[A-Za-z0-9_-]{16,}")),
+    (
+        "api-key",
+        _shape(
+            r"\b(?:npm|gsk|r8|whsec|rubygems|do[opr]_v1|shp(?:at|ca|pa|ss)|lsv2_(?:pt|sk))_"
+            r"[A-Za-z0-9]{20,}"
+        ),
+    ),
+    (
+        "api-key",
+        _shape(
+            r"\b(?:xapp-\d-|pypi-AgE|dckr_pat_|glptt-|GOCSPX-|nvapi-|sq0(?:atp|csp)-)"
+            r"[A-Za-z0-9_-]{16,}"
+        ),
+    ),
 )
 # A password may hold `@` and, where no port can be meant, `/`.
 _URL = re.compile(r"(?<=://)[^\s/:@]{0,128}:(?:[^\s/]{1,256}|(?!\d{1,5}/)[^\s@]{1,256})(?=@)")
-_NAMED = re.compile(
+_NAMED = _shape(
     r"(?i)(?P<name>pass(?:word|wd|phrase)?|pwd|secret|token|credential"
-    r"|(?:api|access|secret|private|auth|client)[_ -]?(?:key|token|secret)"
-    r"|密码|密碼|口令|密钥|パスワード)"
+    r"|(?:api|access|account|secret|private|auth|client)[_ -]?(?:key|token|secret)"
+    r"|密码|密碼|口令|密钥|密鑰|パスワード)"
     r"(?P<joint>[\"']?\s{0,4}(?:[:=：＝]|\bis\b|是|为|為|は)\s{0,4})"
     r"(?P<value>\"[^\"\n]{1,256}\"|'[^'\n]{1,256}'|[^\s\"',;，。；]{3,256})"
+)
+# Where nothing stands between: in a command line, and in languages that put no sign there.
+_FLAGGED = _shape(
+    r"(?i)--(?:[a-z]{1,16}-){0,3}(?:pass(?:word|wd|phrase)?|pwd|secret|token|(?:api-)?key)"
+    r"\s{1,4}(?P<value>\"[^\"\n]{1,256}\"|'[^'\n]{1,256}'|(?!-)[^\s\"']{6,256})"
+)
+_TOLD = _shape(
+    r"(?:密码|密碼|口令|密钥|密鑰|パスワード)\s{0,4}(?:是|为|為|は)?\s{0,4}"
+    r"(?P<value>(?![:=\[])[^\s\"',;\u0080-\U0010ffff]{6,256})"
 )
 _PASSWORDS = ("pass", "pwd", "密码", "密碼", "口令", "パスワード")
 
@@ -52,10 +82,10 @@ _WORDS = (
 )  # fmt: skip
 _RUN_LENGTH = 16
 _SECRET_HINT = re.compile(
-    rf"(?i:{'|'.join(_WORDS)})|[A-Za-z0-9_-]{{{_RUN_LENGTH}}}|密码|密碼|口令|密钥|パスワード"
+    rf"(?i:{'|'.join(_WORDS)})|[A-Za-z0-9_-]{{{_RUN_LENGTH}}}|密码|密碼|口令|密钥|密鑰|パスワード"
 )
 _DIGITS_MIN = 7
-_ACCOUNT_HINT = re.compile(r"[A-Z]{2}\d{2} ?[A-Z0-9]{4}")
+_ACCOUNT_HINT = re.compile(r"[A-Z]{2}\d{2}[ -]?[A-Z0-9]{4}")
 _PERSONAL_HINT = re.compile(rf"@|\d(?:\D{{0,3}}\d){{6}}|{_ACCOUNT_HINT.pattern}")
 
 # The same hints over ASCII: searches for constants, after kinds of characters have been made one.
@@ -212,8 +242,10 @@ def _without_secrets(text: str) -> tuple[str, int]:
         told = _MASK.format(kind)
         reading, found = reading.masked(shape, lambda match, told=told: (match.start(), told))
         count += found
-    reading, found = reading.masked(_NAMED, _named)
-    return reading.text, count + found
+    for shape, mark in ((_NAMED, _named), (_FLAGGED, _alone), (_TOLD, _alone)):
+        reading, found = reading.masked(shape, mark)
+        count += found
+    return reading.text, count
 
 
 def _named(match: re.Match[str]) -> tuple[int, str] | None:
@@ -222,6 +254,13 @@ def _named(match: re.Match[str]) -> tuple[int, str] | None:
         return None
     kind = "password" if _is_password(match["name"]) else "secret"
     return match.start("value"), _MASK.format(kind)
+
+
+def _alone(match: re.Match[str]) -> tuple[int, str] | None:
+    """A value that nothing but its place names: only one with a digit is no word."""
+    if not any(ch.isdigit() for ch in match["value"]):
+        return None
+    return match.start("value"), _MASK.format("password")
 
 
 def _is_password(name: str) -> bool:
