@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from hindsight_ray.core.access import AccessSet, compile_access
 from hindsight_ray.core.policy_index import Placed, PolicyIndex
-from hindsight_ray.domain.access import Rule
+from hindsight_ray.domain.access import Policy, Rule
 from hindsight_ray.domain.caller import Caller
 
 _NEVER = datetime.max.replace(tzinfo=UTC)  # the ticket is not what is asked about here
@@ -35,6 +35,11 @@ def replaced(grants: Iterable[Placed], added: Sequence[Rule]) -> dict[int, Rule]
     """The grants that these replace, by place: a grantor's newer word on a thing counts."""
     newer = {_same(rule) for rule in added}
     return {place: rule for place, rule in grants if _same(rule) in newer}
+
+
+def over(grants: Iterable[Placed], now: datetime) -> dict[int, Rule]:
+    """The grants whose end has come, by place: without them nobody holds anything less."""
+    return {place: rule for place, rule in grants if rule.until is not None and rule.until <= now}
 
 
 def taken_back(
@@ -65,6 +70,12 @@ def exchanged(
     good = standing(base, [*(rule for _, rule in left), *coming], now)
     gone = {place: rule for place, rule in left if rule not in good}
     return {**going, **gone}, tuple(rule for rule in coming if rule in good)
+
+
+def staying(policy: Policy, grants: Sequence[Rule], now: datetime) -> list[Rule]:
+    """Those of the grants, in their order, that stay when this policy is put in force."""
+    good = standing(PolicyIndex.of(policy), grants, now)
+    return [rule for rule in grants if rule in good]
 
 
 def standing(base: PolicyIndex, grants: Sequence[Rule], now: datetime) -> frozenset[Rule]:

@@ -3,7 +3,9 @@
 Once either has returned, its revision is in force for every later call on every process.
 """
 
-from hindsight_ray.core.grants import exchanged, may_give, replaced, taken_back
+from collections.abc import Iterable
+
+from hindsight_ray.core.grants import exchanged, may_give, over, replaced, taken_back
 from hindsight_ray.core.policy_index import PolicyIndex
 from hindsight_ray.core.policy_text import checked_subject
 from hindsight_ray.domain.access import Revision, Rule
@@ -20,12 +22,18 @@ from hindsight_ray.service.world import World
 GRANTS_PER_SCOPE_MAX = 1_000
 
 
+class _Revoked(Grant):
+    """A receipt as it is kept: with whether it was `administer` that let it be asked for."""
+
+    anyones: bool = False
+
+
 async def share(world: World, caller: Caller, command: Share) -> Grant:
     """Give `to` the actions on the scope. Raises `AccessDenied`, `InvalidInput`, `OverQuota`.
 
     The caller's own principal must hold `share` and each action there, as long as it gives them.
     What it had given before is replaced, and whatever was passed on of that and is now more than
-    its giver holds ends.
+    its giver holds ends. What is over on the scope is cleared away, and counts no more.
     """
     checked_subject(command.to)
     if not command.actions:
@@ -46,9 +54,10 @@ async def share(world: World, caller: Caller, command: Share) -> Grant:
             outdated, added = exchanged(
                 index, outdated, caller.tenant, command.scope, admitted.now, coming=added
             )
-        _check_number(len(grants) - len(outdated) + len(added), command.scope)
-        revision = await unit.policy.change(outdated, added, admitted.now)
-        grant = _grant(command.command_id, revision, added)
+        gone = {**outdated, **over(grants, admitted.now)}
+        _check_number(len(grants) - len(gone) + len(added), command.scope)
+        revision = await unit.policy.change(gone, added, admitted.now)
+        grant = _grant(command.command_id, revision, _said(added))
         await note_done(
             unit, admitted, verb="Share", action="share", scope=command.scope,
             name=_name(command, added),
@@ -60,8 +69,9 @@ async def share(world: World, caller: Caller, command: Share) -> Grant:
 async def revoke(world: World, caller: Caller, command: Revoke) -> Grant:
     """Take back grants on the scope, and what was given on in their name.
 
-    With `share` there: one's own grants. With `administer`: whoever's. `rules` of the answer are
-    those that ended; where there were none, nothing changed.
+    With `share` there: one's own grants. With `administer`: whoever's; who has it no more is not
+    told again what it ended. `rules` of the answer are those that ended; where there were none,
+    nothing changed.
     """
     checked_subject(command.to)
     async with world.ledger.writing() as unit:
@@ -69,9 +79,11 @@ async def revoke(world: World, caller: Caller, command: Revoke) -> Grant:
         anyones = admitted.access.may("administer", GLOBAL)
         if not anyones:
             admitted.require("share", command.scope)
-        before = await once.replayed(unit, caller, command.command_id, command, Grant)
+        before = await once.replayed(unit, caller, command.command_id, command, _Revoked)
         if before is not None:
-            return before
+            if before.anyones:
+                admitted.require("administer", GLOBAL)
+            return _grant(before.command_id, before.revision, before.rules)
         index = await policy_index(world, unit, admitted.revision)
         named = _named(index, caller, command, anyones=anyones)
         ended, revision = (), admitted.revision
@@ -79,12 +91,13 @@ async def revoke(world: World, caller: Caller, command: Revoke) -> Grant:
             places = taken_back(index, named, caller.tenant, command.scope, admitted.now)
             revision = await unit.policy.change(places, (), admitted.now)
             ended = tuple(places.values())
-        grant = _grant(command.command_id, revision, ended)
+        grant = _grant(command.command_id, revision, _said(ended))
         await note_done(
             unit, admitted, verb="Revoke", action="administer" if anyones else "share",
             scope=GLOBAL if anyones else command.scope, name=_name(command, ended),
         )  # fmt: skip
-        await once.keep(unit, caller, command.command_id, command, grant)
+        kept = _Revoked.model_validate({**dict(grant), "anyones": anyones})
+        await once.keep(unit, caller, command.command_id, command, kept)
         return grant
 
 
@@ -139,14 +152,14 @@ def _check_number(number: int, scope: str) -> None:
         )
 
 
-def _grant(command_id: str, revision: int, rules: tuple[Rule, ...]) -> Grant:
+def _grant(command_id: str, revision: int, rules: tuple[str, ...]) -> Grant:
     return Grant.model_validate(
-        {
-            "command_id": command_id,
-            "revision": Revision(revision),
-            "rules": tuple(str(rule) for rule in rules),
-        }
+        {"command_id": command_id, "revision": Revision(revision), "rules": rules}
     )
+
+
+def _said(rules: Iterable[Rule]) -> tuple[str, ...]:
+    return tuple(str(rule) for rule in rules)
 
 
 def _name(command: Share | Revoke, rules: tuple[Rule, ...]) -> str:

@@ -10,7 +10,7 @@ import pytest
 from hindsight_ray.adapters.policy.profiles import shipped_text
 from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.caller import Caller
-from hindsight_ray.domain.commands import ReadAudit, Revoke, Share, Why, Write
+from hindsight_ray.domain.commands import LoadPolicy, ReadAudit, Revoke, Share, Why, Write
 from hindsight_ray.domain.receipt import Grant
 from hindsight_ray.errors import (
     AccessDenied,
@@ -23,6 +23,7 @@ from hindsight_ray.errors import (
 from hindsight_ray.service import share as sharing
 from hindsight_ray.service.admit import admit
 from hindsight_ray.service.audit import audit
+from hindsight_ray.service.operate import load_policy
 from hindsight_ray.service.share import revoke, share
 from hindsight_ray.service.why import why
 from hindsight_ray.service.write import write
@@ -189,6 +190,26 @@ async def test_who_administers_ends_anybodys_grants(home: Staged) -> None:
     assert not await _may(home, helper, "read", "user:alice")
 
 
+@pytest.mark.covers("G1.receipt")
+async def test_who_administers_no_more_is_not_told_again_whose_grants_it_ended(
+    home: Staged,
+) -> None:
+    alice, carol = await home.caller(user="alice"), await home.caller(user="carol")
+    operator = await home.caller(agent="operator")
+    more = "p, user:carol, acme, user:alice, share, allow\n"
+    rules = shipped_text("default.csv") + more
+    administers = f"{rules}p, user:carol, acme, global, administer, allow\n"
+    await load_policy(home.world, operator, LoadPolicy(text=administers))
+    await share(home.world, alice, _share("user:alice", "agent:helper"))
+    asked = _revoke("user:alice", "agent:helper")
+    ended = await revoke(home.world, carol, asked)
+    assert len(ended.rules) == 1
+    assert await revoke(home.world, carol, asked) == ended
+    await load_policy(home.world, operator, LoadPolicy(text=rules))
+    with pytest.raises(AccessDenied):
+        await revoke(home.world, carol, asked)
+
+
 async def test_without_share_or_administer_nothing_is_revoked(home: Staged) -> None:
     bob = await home.caller(user="bob")
     with pytest.raises(AccessDenied):
@@ -267,6 +288,11 @@ async def test_a_scope_takes_no_more_grants_than_its_limit(
 ) -> None:
     monkeypatch.setattr(sharing, "GRANTS_PER_SCOPE_MAX", 2)
     alice = await home.caller(user="alice")
+    soon = home.clock.now() + timedelta(minutes=1)
+    await share(home.world, alice, _share("user:alice", "agent:b", "read", "write", until=soon))
+    with pytest.raises(OverQuota):
+        await share(home.world, alice, _share("user:alice", "agent:a", "read", "write"))
+    home.clock.advance(minutes=1)  # what is over takes nobody's place
     await share(home.world, alice, _share("user:alice", "agent:a", "read", "write"))
     with pytest.raises(OverQuota):
         await share(home.world, alice, _share("user:alice", "agent:b"))
