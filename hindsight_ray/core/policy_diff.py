@@ -54,10 +54,14 @@ class Difference:
     rules_removed: int
     memberships_added: int
     memberships_removed: int
+    grants_ended: int = 0
 
 
 def difference(old: Policy, new: Policy, now: datetime) -> Difference:
-    """Who gains and loses what when `new` replaces `old`, decided at `now`."""
+    """Who gains and loses what when `new` replaces `old`, decided at `now`.
+
+    Either may hold what people share, as far as it stands under that policy.
+    """
     came, went = set(new.rules) - set(old.rules), set(old.rules) - set(new.rules)
     joined = set(new.memberships) - set(old.memberships)
     left = set(old.memberships) - set(new.memberships)
@@ -72,7 +76,10 @@ def difference(old: Policy, new: Policy, now: datetime) -> Difference:
                 if len(changes) >= CHANGES_MAX:
                     break
     complete = len(changes) < CHANGES_MAX and asked.left >= 0
-    return Difference(tuple(changes), complete, len(came), len(went), len(joined), len(left))
+    ended = sum(rule.grantor is not None for rule in went)
+    return Difference(
+        tuple(changes), complete, len(came), len(went) - ended, len(joined), len(left), ended
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from hindsight_ray.domain.access import Revision
+from hindsight_ray.domain.access import Revision, Rule
 from hindsight_ray.domain.base import Value
 from hindsight_ray.domain.ids import CommandId, MemoryId
 from hindsight_ray.domain.memory import MemoryType, Status
@@ -56,6 +56,7 @@ class PolicyRead(Value):
     revision: Revision
     text: str
     grants: int
+    shared: tuple[Rule, ...] = ()  # those grants
 
 
 class TicketRevoked(Value):

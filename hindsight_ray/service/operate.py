@@ -6,8 +6,8 @@ it makes tickets for other tenants, and it sees and replaces the policy: one is 
 
 from dataclasses import replace
 
-from hindsight_ray.core.access import PolicyIndex, compile_access
-from hindsight_ray.core.grants import standing
+from hindsight_ray.core.access import compile_access
+from hindsight_ray.core.grants import staying
 from hindsight_ray.core.policy_text import parse_policy
 from hindsight_ray.domain.access import Revision
 from hindsight_ray.domain.caller import Caller, Ticket
@@ -92,8 +92,7 @@ async def load_policy(world: World, caller: Caller, command: LoadPolicy) -> Poli
         _require_operator(admitted)
         before = await unit.policy.current()
         grants = [rule for rule in before.rules if rule.grantor is not None]
-        good = standing(PolicyIndex.of(policy), grants, admitted.now)
-        kept = [rule for rule in grants if rule in good]
+        kept = staying(policy, grants, admitted.now)
         revision = await unit.policy.replace(
             [*policy.rules, *kept], policy.memberships, admitted.now
         )
@@ -112,18 +111,20 @@ async def read_policy(
     caller: Caller,
     command: ReadPolicy,  # noqa: ARG001 - the signature of every verb
 ) -> PolicyRead:
-    """The policy in force, as a text that `load_policy` takes. Grants are counted, not told."""
+    """The policy in force, as a text that `load_policy` takes; and beside it what people share."""
     async with world.ledger.writing() as unit:
         admitted = await admit_operator(world, unit, caller)
         _require_operator(admitted)
         policy = await unit.policy.current()
         await _note(unit, admitted, "ReadPolicy", f"policy of {len(policy.rules)} rules")
     lasting = [rule for rule in policy.rules if rule.grantor is None]
+    shared = tuple(rule for rule in policy.rules if rule.grantor is not None)
     lines = [str(one) for one in (*lasting, *policy.memberships)]
     return PolicyRead(
         revision=policy.revision,
         text="".join(f"{line}\n" for line in lines),
-        grants=len(policy.rules) - len(lasting),
+        grants=len(shared),
+        shared=shared,
     )
 
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from hindsight_ray.adapters.policy.on_demand import CasbinOnDemand
 from hindsight_ray.adapters.policy.profiles import PROFILES, shipped_text
 from hindsight_ray.adapters.policy.scenarios import profile_beside, read_scenario, scenario_files
+from hindsight_ray.core.grants import staying
 from hindsight_ray.core.policy_diff import difference
 from hindsight_ray.core.policy_lint import lint
 from hindsight_ray.core.policy_scenarios import Verdict, policy_of, verdicts
@@ -139,10 +140,20 @@ async def diff(
 ) -> None:
     """List which callers would gain and lose what, before a policy is put in force.
 
-    `current` is what is in force in the memory that `--home` or `--address` names, grants aside.
+    `current` is what is in force in the memory that `--home` or `--address` names. As OLD, with
+    what people share: a grant that its grantor may give no longer under NEW ends with it.
     """
-    before, after = [parse_policy(await _text_of(asked, file)) for file in (old, new)]
-    found = difference(before, after, datetime.now(UTC))
+    now = datetime.now(UTC)
+    after = parse_policy(await _text_of(asked, new))
+    if _is_name(old, (_CURRENT,)):
+        read = await _in_force(asked)
+        before = parse_policy(read.text)
+        kept = staying(after, read.shared, now)
+        before = before.model_copy(update={"rules": (*before.rules, *read.shared)})
+        after = after.model_copy(update={"rules": (*after.rules, *kept)})
+    else:
+        before = parse_policy(policy_text(old))
+    found = difference(before, after, now)
     show.answer(asked.json, show_access.difference_document(found), show_access.difference(found))
 
 

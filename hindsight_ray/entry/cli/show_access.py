@@ -46,7 +46,7 @@ def sees(value: SeesAnswer) -> RenderableType:
 
 def difference(value: Difference) -> RenderableType:
     if not value.changes and value.complete:
-        return Text("nobody gains or loses anything", style="dim")
+        return Text(f"nobody gains or loses anything{_ended(value)}", style="dim")
     made = show.table("", "tenant", "who", "action", "object", "by")
     for one in value.changes:
         made.add_row(
@@ -58,12 +58,20 @@ def difference(value: Difference) -> RenderableType:
             Text(_because(one)),
         )
     parts: list[RenderableType] = [made] if value.changes else []
+    if value.grants_ended and value.changes:
+        parts.append(Text(_ended(value).removeprefix("; ")))
     if not value.complete:
         said = (
             "not all was looked at: too many callers and scopes; there may be more than is listed"
         )
         parts.append(Text(said, style="yellow"))
     return show.stacked(*parts)
+
+
+def _ended(value: Difference) -> str:
+    if not value.grants_ended:
+        return ""
+    return f"; {counted(value.grants_ended, 'grant')} of people would end with it"
 
 
 def difference_document(value: Difference) -> dict[str, Any]:
@@ -85,6 +93,7 @@ def difference_document(value: Difference) -> dict[str, Any]:
         "rules_removed": value.rules_removed,
         "memberships_added": value.memberships_added,
         "memberships_removed": value.memberships_removed,
+        "grants_ended": value.grants_ended,
     }
 
 
@@ -102,6 +111,9 @@ def _because(one: Change) -> str:
 
 
 def audit_report(value: AuditReport) -> RenderableType:
+    if not value.faults and value.seal is None:
+        said = f"{counted(value.entries, 'entry')}, whole, and signed by nobody"
+        return Text(said, style="yellow" if value.entries else "dim")
     if not value.faults:
         signed = "signed to the end" if not value.unsigned else f"{value.unsigned} not signed"
         return Text(f"{counted(value.entries, 'entry')}, whole, {signed}", style="green")
