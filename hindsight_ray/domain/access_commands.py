@@ -162,6 +162,7 @@ class WhyAnswer(Value):
     revision: int
     audience: tuple[str, ...] = ()  # of a memory: every scope that its reader must be able to read
     labels: tuple[str, ...] = ()
+    status: str | None = None  # of a memory: what waits or was put away needs `review` besides
 
 
 class WhyOne(Value):

@@ -1,11 +1,13 @@
 """Why may somebody do something, or not: the rules behind it, for those who hold `audit`.
 
-About a memory it says what a reader would have to read: every scope of its audience, every label.
+About a memory it says what a reader would have to read, every scope of its audience, every label;
+and what they would have to hold besides, or that nobody is shown it, by how it stands now.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from hindsight_ray.core.access import AccessSet, compile_access
+from hindsight_ray.core.audience import doubted, shows_doubted
 from hindsight_ray.core.policy_text import object_class
 from hindsight_ray.domain.access import Action, Revision
 from hindsight_ray.domain.caller import Caller
@@ -17,6 +19,7 @@ from hindsight_ray.errors import InvalidInput
 from hindsight_ray.ports import Unit
 from hindsight_ray.service.admit import Admitted, absent, admit, policy_index
 from hindsight_ray.service.noted import note_done
+from hindsight_ray.service.seen import ANSWERED
 from hindsight_ray.service.world import World
 
 _Question = tuple[Action, str]
@@ -32,7 +35,9 @@ async def why(world: World, caller: Caller, command: Why) -> WhyAnswer:
         await note_done(
             unit, admitted, verb="Why", action="audit", scope=audited, name=command.object
         )
-    return _answer(access, questions, about)
+    if about is None:
+        return _answer(access, questions)
+    return _answer_about(about, access, questions, admitted.now)
 
 
 async def _questions(
@@ -80,7 +85,30 @@ def _asked_about(admitted: Admitted, command: Why) -> Caller:
     )
 
 
-def _answer(access: AccessSet, questions: list[_Question], about: Memory | None) -> WhyAnswer:
+def _answer_about(
+    memory: Memory, access: AccessSet, questions: list[_Question], now: datetime
+) -> WhyAnswer:
+    """With what `get` would ask besides: `review` where it waits, was put away, or came from
+    outside and is read by grant; and that it has not expired."""
+    outside = doubted(memory) and not shows_doubted(access, memory.scope)
+    if memory.status not in ANSWERED or outside:
+        questions = [*questions, ("review", memory.scope)]
+    answer = _answer(access, questions)
+    told: dict[str, object] = {
+        "audience": tuple(memory.audience),
+        "labels": tuple(memory.labels),
+        "status": memory.status,
+    }
+    if memory.expires_at is not None and memory.expires_at <= now:
+        over = WhyOne(
+            action="read", object=memory.id, allowed=False, reason="expired", rule=None,
+            role_path=(),
+        )  # fmt: skip
+        told |= {"decisions": (*answer.decisions, over), "allowed": False}
+    return answer.model_copy(update=told)
+
+
+def _answer(access: AccessSet, questions: list[_Question]) -> WhyAnswer:
     decisions = [access.decide(action, target) for action, target in questions]
     return WhyAnswer(
         decisions=tuple(
@@ -96,6 +124,4 @@ def _answer(access: AccessSet, questions: list[_Question], about: Memory | None)
         ),
         allowed=all(one.allowed for one in decisions),
         revision=Revision(access.revision),
-        audience=() if about is None else tuple(about.audience),
-        labels=() if about is None else tuple(about.labels),
     )

@@ -18,6 +18,7 @@ from hindsight_ray.core.policy_diff import Difference, difference
 from hindsight_ray.core.policy_lint import lint
 from hindsight_ray.core.policy_overview import holders
 from hindsight_ray.core.policy_text import parse_policy
+from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.access import ACTIONS, Policy
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import (
@@ -32,7 +33,8 @@ from hindsight_ray.domain.commands import (
     Write,
 )
 from hindsight_ray.entry.cli import show_access
-from hindsight_ray.errors import AccessDenied
+from hindsight_ray.errors import AccessDenied, NotFound
+from tests.asking import ask, wrote
 from tests.properties.test_access import AGENTS, SCOPES, TENANTS, USERS, _callers, _policies
 from tests.worlds import START, Staged, world
 
@@ -310,11 +312,28 @@ def _unnamed(scope: str, caller: Caller) -> str:
         ("p, role:user, acme, global, administer, allow", "over-broad", "administer"),
         ("p, agent:planner, *, user:alice, read, allow", "over-broad", "every tenant"),
         ("p, role:user, *, agent:{self}, share, allow", "unreachable", "no agent"),
+        ("g, role:agent, role:curator, *", "over-broad", "every agent may `read` the scope"),
+        ("g, role:user, role:operator, acme", "over-broad", "every user"),
     ],
 )
 def test_a_rule_that_does_nothing_or_too_much_is_found(row: str, finding: str, why: str) -> None:
     found = [one for one in lint(parse_policy(f"{DEFAULT}{row}\n")) if one.line == row]
     assert (finding, True) in [(one.finding, why in one.why) for one in found]
+
+
+@pytest.mark.covers("policy.lint")
+def test_a_role_that_is_given_in_another_tenant_alone_is_unreachable_by_way_of_others() -> None:
+    rows = (
+        "g, agent:planner, role:crew, acme\n"
+        "g, role:crew, role:helpers, globex\n"
+        "p, role:crew, acme, global, write, allow\n"
+        "p, role:helpers, globex, global, write, allow\n"
+    )
+    found = {one.line: one.finding for one in lint(parse_policy(DEFAULT + rows))}
+    assert found == {
+        "g, role:crew, role:helpers, globex": "unreachable",
+        "p, role:helpers, globex, global, write, allow": "unreachable",
+    }
 
 
 @pytest.mark.covers("policy.lint")
@@ -376,3 +395,35 @@ async def test_why_about_a_memory_tells_its_audience_for_allow_and_deny(home: St
         for one in answer.decisions:
             assert (one.rule is None) == (one.reason == "no rule")
             assert bool(one.role_path) == one.allowed
+
+
+@pytest.mark.covers("policy.why", "G5.agree")
+async def test_why_says_of_a_memory_what_asking_for_it_does_however_it_stands(
+    home: Staged,
+) -> None:
+    alice = await home.ticket(user="alice")
+    planner = await home.ticket(agent="planner", user="alice")
+    doubted = await wrote(home, planner, "The tool says it is in Genoa", source="tool")
+    await ask(home, alice, c.Share, scope="user:alice", to="user:bob")
+    soon = home.clock.now() + timedelta(hours=1)
+    names = {
+        "doubted": doubted,
+        "outside": await wrote(home, planner, "The tool says it is in Lyon", source="tool"),
+        "waits": await wrote(home, alice, "The depot is perhaps in Bern", confidence=0.3),
+        "active": await wrote(home, alice, "The depot opens at nine"),
+        "away": await wrote(home, alice, "The old depot was in Rome"),
+        "over": await wrote(home, alice, "The tram runs until ten", expires_at=soon),
+    }
+    await ask(home, alice, c.Archive, memory_id=names["away"])
+    home.clock.advance(hours=1)
+    operator, seen = await home.operator(), dict[tuple[str, str], bool]()
+    for user in ("alice", "bob", "carol"):
+        token = await home.ticket(user=user)
+        for what, name in names.items():
+            try:
+                seen[user, what] = bool(await ask(home, token, c.Get, memory_id=name))
+            except NotFound:
+                seen[user, what] = False
+            told = await ask(home, operator, c.Why, user=user, action="read", object=name)
+            assert told.allowed == seen[user, what], (user, what, told)
+    assert [what for (user, what), there in seen.items() if there and user == "bob"] == ["active"]
