@@ -7,6 +7,7 @@ from hindsight_ray.domain.memory import RevisionNote
 from hindsight_ray.service import offered
 from hindsight_ray.service.admit import admit
 from hindsight_ray.service.seen import showed, visible
+from hindsight_ray.service.unshown import reasons
 from hindsight_ray.service.world import World
 
 
@@ -14,7 +15,7 @@ async def history(world: World, caller: Caller, command: History) -> tuple[Revis
     """The memory's revisions, oldest first. Raises `NotFound` as `get` does.
 
     A revision that the caller would not have been shown is left out: its readers may have been
-    fewer then, and it may have waited for a person.
+    fewer then, and it may have waited for a person. No reason names a memory that is hidden.
     """
     async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller)
@@ -26,5 +27,9 @@ async def history(world: World, caller: Caller, command: History) -> tuple[Revis
             ref.revision: record for ref, record in then.items() if showed(admitted, record)
         }
         growth = await offered.showing_memories(unit, admitted, [memory, *readable.values()])
+        told = [note for note in notes if note.content is None or note.revision in readable]
+        why = await reasons(unit, admitted, [note.why for note in told], own=[memory.id])
     await offered.grow(world, admitted, [growth])
-    return tuple(note for note in notes if note.content is None or note.revision in readable)
+    return tuple(
+        note.model_copy(update={"why": said}) for note, said in zip(told, why, strict=True)
+    )

@@ -29,6 +29,7 @@ from hindsight_ray.service.privacy import known_privacy
 from hindsight_ray.service.remarks import refuse_beside_memory
 from hindsight_ray.service.seen import last_known, presentable, visible
 from hindsight_ray.service.settle import changing
+from hindsight_ray.service.unshown import reasons
 from hindsight_ray.service.update import refuse_laundering, refuse_outside
 from hindsight_ray.service.world import World
 from hindsight_ray.service.write import source_kind
@@ -78,7 +79,8 @@ async def _waiting(unit: Unit, admitted: Admitted, memory: Memory) -> Waiting:
         kept for kept in await contradicting(unit, memory, admitted.now) if _reviews(admitted, kept)
     ]
     shown = await presentable(unit, admitted, [memory, *conflicts])
-    return Waiting(memory=shown[0], why=notes[-1].why, conflicts=tuple(shown[1:]))
+    (why,) = await reasons(unit, admitted, [notes[-1].why], own=[memory.id])
+    return Waiting(memory=shown[0], why=why, conflicts=tuple(shown[1:]))
 
 
 async def decide(world: World, caller: Caller, command: DecidePending) -> Receipt:

@@ -7,7 +7,7 @@ accepted, for whoever reads its scope by grant: it was the owner's when the scop
 Of runs: the whole audience, and no denied label among those of what was shown in them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from hindsight_ray.core.audience import doubted, shows_doubted
 from hindsight_ray.domain.event import MemoryRef
@@ -72,25 +72,29 @@ async def visible(unit: Unit, admitted: Admitted, memory_id: str) -> Memory:
 
 
 async def presentable(unit: Unit, admitted: Admitted, memories: Sequence[Memory]) -> list[Memory]:
-    """The memories as this caller may have them: without the ids of sources it may not read, nor
-    of a run that it may not be shown, its goal and its events.
+    """The memories as this caller may have them: without the ids of sources and superseders that it
+    may not be shown, nor of a run that it may not be shown, its goal and its events.
 
-    A promoted copy has readers who may not read what it was derived from, nor know of it.
+    A promoted copy has readers who may not read what it was derived from, nor know of it; what took
+    another's place may have been put away, or wait for a person.
     """
     memories = await _without_hidden_runs(unit, admitted, memories)
     named = {ref.id for memory in memories for ref in memory.derived_from}
+    named |= {one.superseded_by for one in memories if one.superseded_by is not None}
     if not named:
         return list(memories)
-    sources = await unit.memories.current(admitted.caller.tenant, sorted(named))
-    readable = {name for name, source in sources.items() if shows(admitted, source)}
-    return [
-        memory
-        if all(ref.id in readable for ref in memory.derived_from)
-        else memory.model_copy(
-            update={"derived_from": tuple(r for r in memory.derived_from if r.id in readable)}
-        )
-        for memory in memories
-    ]
+    known = await unit.memories.current(admitted.caller.tenant, sorted(named))
+    readable = {name for name, one in known.items() if shows(admitted, one)}
+    return [_naming(memory, readable) for memory in memories]
+
+
+def _naming(memory: Memory, readable: Collection[str]) -> Memory:
+    changes: dict[str, object] = {}
+    if not all(ref.id in readable for ref in memory.derived_from):
+        changes["derived_from"] = tuple(r for r in memory.derived_from if r.id in readable)
+    if memory.superseded_by is not None and memory.superseded_by not in readable:
+        changes["superseded_by"] = None
+    return memory.model_copy(update=changes) if changes else memory
 
 
 async def _without_hidden_runs(

@@ -65,3 +65,39 @@ async def test_a_reason_names_no_statement_that_its_reader_may_not_be_shown(home
     receipt = await ask(home, bob, c.Write, content="The offer is ten million", **said)
     assert (receipt.result, receipt.why) == ("superseded", "another is outdated by it")
     assert first not in receipt.ids
+
+
+@pytest.mark.covers("G1.history", "G1.statuses")
+@pytest.mark.parametrize("ends", [c.Archive, c.Forget])
+async def test_no_history_names_a_memory_that_its_reader_may_not_be_shown(
+    home: Staged, ends: type[c.Command]
+) -> None:
+    alice, bob = await _lent(home)
+    owner = await home.ticket(user="alice")
+    said = {"scope": "user:alice", "topic": "offer"}
+    kept = await wrote(home, alice, OFFER, **said, source="user")
+    waits = await wrote(home, alice, "The offer is ten million", **said)
+    await ask(home, owner, c.DecidePending, memory_id=waits, decision="accept")
+    assert (await ask(home, bob, c.Get, memory_id=kept)).superseded_by == waits
+    assert waits in str(await ask(home, bob, c.History, memory_id=kept))
+    await ask(home, owner, ends, memory_id=waits)
+    assert (await ask(home, bob, c.Get, memory_id=kept)).superseded_by is None
+    told = await ask(home, bob, c.History, memory_id=kept)
+    assert waits not in str(told)
+    assert told[-1].why == "a person decided for another"
+    (hit,) = (await ask(home, bob, c.Search, query=OFFER)).hits
+    assert (hit.memory.id, hit.memory.superseded_by) == (kept, None)
+
+
+@pytest.mark.covers("G1.history")
+async def test_what_waits_names_no_memory_that_is_there_no_longer(home: Staged) -> None:
+    alice, _ = await _lent(home)
+    owner = await home.ticket(user="alice")
+    said = {"scope": "user:alice", "topic": "offer"}
+    kept = await wrote(home, alice, OFFER, **said, source="user")
+    await ask(home, alice, c.Write, content="The offer is ten million", **said)
+    (waiting,) = await ask(home, owner, c.ListPending)
+    assert kept in waiting.why
+    await ask(home, owner, c.Forget, memory_id=kept)
+    (waiting,) = await ask(home, owner, c.ListPending)
+    assert kept not in waiting.why
