@@ -2,23 +2,35 @@
 
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.run import Participant, Run
-from hindsight_ray.errors import RunClosed
+from hindsight_ray.errors import AccessDenied, RunClosed
 from hindsight_ray.ports import Unit
-from hindsight_ray.service.admit import Admitted, absent
+from hindsight_ray.service.admit import Admitted
+from hindsight_ray.service.trajectory import readable_run
 
 
 async def joined(unit: Unit, admitted: Admitted, run_id: str) -> Run:
-    """The run if the caller takes part in it and may write its scope, else `NotFound`."""
-    return as_joined(await unit.runs.get(admitted.caller.tenant, run_id), admitted, run_id)
+    """The run if the caller takes part in it and may write its scope.
+
+    Raises `AccessDenied`, which says what is missing, for who may be shown the run all the same,
+    `NotFound` for anybody else.
+    """
+    found = await unit.runs.get(admitted.caller.tenant, run_id)
+    if found is not None and is_joined(found, admitted):
+        return found
+    run = await readable_run(unit, admitted, run_id)
+    admitted.require("write", run.scope)
+    missing = "it has ended" if run.closed_at is not None else "join it first"
+    raise AccessDenied(
+        f"`{admitted.caller.principal}` takes no part in `run` {run_id!r}; {missing}",
+        action="write",
+        object=run.scope,
+        revision=admitted.revision,
+    )
 
 
-def as_joined(found: Run | None, admitted: Admitted, run_id: str) -> Run:
-    """The same of a run that has been read already, if it was there."""
-    if found is None or not admitted.access.may("write", found.scope):
-        raise absent("run", run_id)
-    if not takes_part(found, admitted.caller):
-        raise absent("run", run_id)
-    return found
+def is_joined(run: Run, admitted: Admitted) -> bool:
+    """Whether the caller takes part in the run and may write its scope now."""
+    return admitted.access.may("write", run.scope) and takes_part(run, admitted.caller)
 
 
 def takes_part(run: Run, caller: Caller) -> bool:

@@ -18,8 +18,8 @@ from hindsight_ray.service.world import World
 
 
 async def runs_of(unit: Unit, admitted: Admitted, run_id: str | None) -> tuple[str, ...]:
-    """The named run and those that the caller's session has open. Raises `NotFound` for a run that
-    the caller takes no part in."""
+    """The named run and those that the caller's session has open. Raises as `joined` does for a
+    run that the caller takes no part in."""
     caller = admitted.caller
     opened = await unit.runs.open_runs(caller.tenant, caller.recorded_as, caller.sitting)
     narrowed = caller.scopes is not None or caller.actions is not None

@@ -8,12 +8,18 @@ from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import AssertOutcome
 from hindsight_ray.domain.run import Outcome, Run
+from hindsight_ray.errors import AccessDenied
 from hindsight_ray.ports import Unit
 from hindsight_ray.service.admit import Admitted, absent, admit
 from hindsight_ray.service.noted import note_done
 from hindsight_ray.service.remarks import refuse_beside_run
 from hindsight_ray.service.runs import takes_part
-from hindsight_ray.service.trajectory import outcomes_of, permitted_run, principals_of
+from hindsight_ray.service.trajectory import (
+    outcomes_of,
+    permitted_run,
+    principals_of,
+    readable_run,
+)
 from hindsight_ray.service.world import World
 
 _NO_NAME = AssertOutcome.model_fields["evaluator"].default
@@ -59,8 +65,15 @@ async def _judged(unit: Unit, admitted: Admitted, run_id: str) -> tuple[Run, Act
         raise absent("run", run_id)
     inside = takes_part(run, admitted.caller)
     action: Action = "write" if inside else "evaluate"
-    if not inside and took_part(run, admitted.caller):  # for another user
-        raise absent("run", run_id)
+    if not inside and took_part(run, admitted.caller):
+        await readable_run(unit, admitted, run_id)
+        raise AccessDenied(
+            f"`{admitted.caller.principal}` took part in `run` {run_id!r} for another user, and"
+            " scores it for nobody else",
+            action=action,
+            object=run.scope,
+            revision=admitted.revision,
+        )
     return await permitted_run(unit, admitted, run_id, action), action
 
 

@@ -7,12 +7,12 @@ from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import RecordEvents
 from hindsight_ray.domain.event import SequenceGap
 from hindsight_ray.domain.run import RecordAck, Run
-from hindsight_ray.errors import AccessDenied, InvalidInput, NotFound
+from hindsight_ray.errors import AccessDenied, InvalidInput
 from hindsight_ray.ports import Batch, Unit
 from hindsight_ray.ports.watching import spent_on
 from hindsight_ray.service import review_due
 from hindsight_ray.service.admit import Admitted, admit, admit_all
-from hindsight_ray.service.joined import as_joined, closed, joined
+from hindsight_ray.service.joined import closed, is_joined, joined
 from hindsight_ray.service.world import World
 
 Sent = tuple[Caller, RecordEvents]
@@ -85,12 +85,8 @@ async def _usual(world: World, unit: Unit, sent: Sequence[Sent]) -> dict[int, Ru
         seen.add(agent)  # a second batch of one agent comes after the first, and is answered so
         if not first or not command.events or not isinstance(who, Admitted):
             continue
-        try:
-            run = as_joined(found, who, command.run_id)
-        except NotFound:
-            continue
-        if run.closed_at is None:
-            usual[n] = run
+        if found is not None and found.closed_at is None and is_joined(found, who):
+            usual[n] = found
     return usual
 
 

@@ -39,8 +39,9 @@ _CANDIDATES_MAX = 300  # beyond, no route is asked for more
 async def search(world: World, caller: Caller, command: Search) -> Found:
     """At most `k` memories that the caller may read, best first, each with why.
 
-    Raises `Unavailable` if `at_least` names a later policy revision, `NotFound` for a run that the
-    caller takes no part in. A model that fails leaves the other routes: `degraded` says so.
+    Raises `Unavailable` if `at_least` names a later policy revision, `NotFound` or `AccessDenied`
+    for a run that the caller takes no part in. A model that fails leaves the other routes:
+    `degraded` says so.
     """
     (found,) = await search_many(world, caller, SearchMany(searches=(command,)))
     return found

@@ -37,8 +37,8 @@ __all__ = ["default_scope", "keep", "source_kind", "told", "write"]
 async def write(world: World, caller: Caller, command: Write) -> Receipt:
     """Keep what the command says in a scope that the caller may write.
 
-    Raises `AccessDenied`, `CommandReused`, `NotFound` for a run the caller takes no part in,
-    `InvalidInput`, `OverQuota`, `ModelFailed`, `Busy`.
+    Raises `AccessDenied`, `CommandReused`, `NotFound` (for a run the caller takes no part in and
+    may not read), `InvalidInput`, `OverQuota`, `ModelFailed`, `Busy`.
     """
     scope = command.scope or default_scope(caller)
     async with world.ledger.reading() as unit:

@@ -147,6 +147,28 @@ async def test_a_run_that_is_absent_and_one_that_is_forbidden_look_the_same(home
             await home.ask(stranger, c.AssertOutcome(run_id=run_id, value=1.0))
 
 
+async def test_who_may_read_a_run_and_takes_no_part_in_it_is_told_what_is_missing(
+    home: Staged,
+) -> None:
+    alice = await planner(home)
+    run = await begun(home, alice)
+    owner, friend = await home.ticket(user="alice"), await home.ticket(user="friend")
+    share = {"scope": "user:alice", "to": "user:friend", "command_id": "s"}
+    await home.ask(owner, build(c.Share, share))
+    search = {"query": "checkout", "run_id": run.run_id}
+    asked: list[c.Command] = [
+        c.CloseRun(run_id=run.run_id), c.GetWorking(run_id=run.run_id), build(c.Search, search),
+    ]  # fmt: skip
+    for one in asked:
+        with pytest.raises(AccessDenied, match="join it first"):
+            await home.ask(owner, one)
+        with pytest.raises(AccessDenied, match="`write` on `user:alice`"):
+            await home.ask(friend, one)
+    await home.ask(alice, c.CloseRun(run_id=run.run_id))
+    with pytest.raises(AccessDenied, match="it has ended"):
+        await home.ask(owner, asked[1])
+
+
 @pytest.mark.covers("G1.runs")
 async def test_once_another_users_agent_has_joined_only_who_may_read_both_reads_the_run(
     home: Staged,

@@ -11,7 +11,6 @@ from hindsight_ray.errors import (
     EventConflict,
     InvalidInput,
     InvalidTicket,
-    NotFound,
     RunClosed,
 )
 from tests import worlds
@@ -59,7 +58,7 @@ async def test_nobody_records_for_another_agent(home: Staged) -> None:
 async def test_only_who_has_joined_records(home: Staged) -> None:
     run = await begun(home, await planner(home))
     executor = await home.ticket(agent="executor", user="alice")  # may write, has not joined
-    with pytest.raises(NotFound):
+    with pytest.raises(AccessDenied, match="join it first"):
         await record(home, executor, run, event(home, run, 0, agent="executor"))
 
 
@@ -185,5 +184,5 @@ async def test_closing_again_answers_the_same(home: Staged) -> None:
 
 async def test_only_a_participant_closes_a_run(home: Staged) -> None:
     run = await begun(home, await planner(home))
-    with pytest.raises(NotFound):
+    with pytest.raises(AccessDenied, match="join it first"):
         await close(home, await home.ticket(agent="executor", user="alice"), run)

@@ -93,7 +93,7 @@ async def test_an_agent_for_another_user_neither_scores_nor_closes_a_run(home: S
 @pytest.mark.covers("G7.outcomes")
 async def test_a_judge_whose_agent_took_part_for_another_user_scores_nothing(home: Staged) -> None:
     run = await begun(home, await home.ticket(agent="operator", user="alice"))
-    with pytest.raises(NotFound):
+    with pytest.raises(AccessDenied, match="for another user"):
         await score(home, await home.ticket(agent="operator"), run, 1.0)
 
 

@@ -204,7 +204,7 @@ class Asked:
     def _search(self, command: c.Search, write: bool) -> Plan:
         model = self.model
         if command.run_id is not None and not model.names_run(self.who, command.run_id):
-            return _no("NotFound")
+            return _no(model.kept_from_run(self.who, command.run_id))
         named = [] if command.run_id is None else [str(command.run_id)]
         self._runs = list(dict.fromkeys([*named, *model.open_runs(self.who)]))
         statuses = command.statuses or ("active", "outdated")
@@ -240,7 +240,7 @@ class Asked:
         if not model.may(who, "write", scope):
             return _no("AccessDenied")
         if command.run_id is not None and not model.names_run(who, command.run_id):
-            return _no("NotFound")
+            return _no(model.kept_from_run(who, command.run_id))
         taken = model.inherited(who)
         if command.run_id is not None:
             more = model.offered.get((str(command.run_id), who.name))
@@ -472,7 +472,8 @@ class Asked:
             return _no("AccessDenied")
         key = (who.tenant, who.owner, command.command_id)
         if key in self.receipts:
-            return self.receipts[key], None
+            by_administer = self.receipts[key][1]
+            return _no("AccessDenied") if by_administer and not anyones else (("ok", None), None)
         going = [
             rule for rule in model.grants
             if (rule.tenant, rule.object, rule.subject) == (who.tenant, command.scope, command.to)
@@ -484,7 +485,7 @@ class Asked:
             if going:
                 model.revoke(who.tenant, str(command.scope), going)
 
-        said: Said = ("ok", None)
+        said: Said = ("ok", anyones)
         return said, self._once(key, said, effect)
 
     # Keeping in order
@@ -703,7 +704,7 @@ class Asked:
     def _closerun(self, command: c.CloseRun, write: bool) -> Plan:
         model, who = self.model, self.who
         if not model.takes_part(who, command.run_id):
-            return _no("NotFound")
+            return _no(model.kept_from_run(who, command.run_id))
         run = model.runs[command.run_id]
         ends = run.closed or model.ends_run(who, command.run_id)
 
@@ -718,7 +719,7 @@ class Asked:
     def _recordevents(self, command: c.RecordEvents, write: bool) -> Plan:
         model, who = self.model, self.who
         if not model.takes_part(who, command.run_id):
-            return _no("NotFound")
+            return _no(model.kept_from_run(who, command.run_id))
         run = model.runs[command.run_id]
         if run.closed:
             return _no("RunClosed")
