@@ -11,6 +11,7 @@ from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import ReadAudit, ReadSeal, VerifyAudit
 from hindsight_ray.domain.rows import AuditEntry
 from hindsight_ray.domain.scope import GLOBAL
+from hindsight_ray.errors import StorageFailed
 from hindsight_ray.ports import Unit
 from hindsight_ray.service.admit import absent, admit
 from hindsight_ray.service.world import World
@@ -45,10 +46,13 @@ async def verify(world: World, caller: Caller, command: VerifyAudit) -> AuditRep
     async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller)
         admitted.require("audit", GLOBAL)
-        tenant = caller.tenant
-        kept = await unit.audit.seal(tenant)
+        tenant, kept = caller.tenant, None
         faults: list[AuditFault] = []
         wanted: list[Head] = []
+        try:
+            kept = await unit.audit.seal(tenant)
+        except StorageFailed:
+            faults.append(AuditFault(writer="", place=0, fault="forged"))
         for one in (*command.seals, *(() if kept is None else (kept,))):
             if one.tenant == tenant and await unit.audit.signed(one):
                 wanted += one.heads

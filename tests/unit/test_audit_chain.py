@@ -97,6 +97,11 @@ async def test_a_whole_audit_is_sound_and_signed_to_its_end(home: Staged) -> Non
             "reordered",
         ),
         (("DELETE FROM audit WHERE place > 5",), 6, "truncated"),
+        (("UPDATE audit SET at = 'never' WHERE place = 3",), 3, "flipped"),
+        (("UPDATE audit SET at = at * 1000000 WHERE place = 3",), 3, "flipped"),
+        (("UPDATE audit SET principal = x'ff00', digest = 7 WHERE place = 3",), 3, "flipped"),
+        (("UPDATE audit SET revision = 'x' WHERE place = 3",), 3, "flipped"),
+        (("UPDATE audit SET place = 'x' WHERE place = 3",), 3, "dropped"),
     ],
 )
 async def test_the_first_entry_that_is_off_is_named(
@@ -109,6 +114,21 @@ async def test_the_first_entry_that_is_off_is_named(
     assert (report.faults[0].writer, report.faults[0].place) == ("home", place)
     if fault != "reordered":
         assert report.faults[0].fault == fault
+    assert await home.ask(operator, ReadAudit())  # whatever stands there is shown
+
+
+@pytest.mark.covers("audit.seal")
+async def test_a_seal_that_was_written_over_is_forged(home: Staged) -> None:
+    operator = await _some_history(home)
+    for statement in (
+        "UPDATE audit_seals SET record = '{}'",
+        "UPDATE audit_seals SET record = 'no seal'",
+    ):
+        _tamper(home, statement)
+        report = await _verified(home, operator)
+        assert [(one.writer, one.fault) for one in report.faults] == [("", "forged")]
+        with pytest.raises(StorageFailed, match="seal"):
+            await home.ask(operator, ReadSeal())
 
 
 @pytest.mark.covers("audit.seal")

@@ -4,7 +4,9 @@ Entries of a transaction are written at its end, in one go: one read of the head
 signature, no commit of their own. An entry that cannot be written undoes what it is about.
 """
 
+import math
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Protocol
 
 from sqlalchemy import Table, bindparam, select
@@ -18,6 +20,7 @@ from hindsight_ray.adapters.ledger.sql.schema_access import audit, audit_heads, 
 from hindsight_ray.core.audit_chain import BEGINNING, entry_hash
 from hindsight_ray.domain.audit import Chained, Head, Seal
 from hindsight_ray.domain.rows import AuditEntry
+from hindsight_ray.errors import HindsightError, StorageFailed
 
 _HEADS = Ready(
     select(audit_heads.c.writer, audit_heads.c.place, audit_heads.c.hash)
@@ -25,6 +28,8 @@ _HEADS = Ready(
     .order_by(audit_heads.c.writer)
 )
 _SEAL = select(audit_seals.c.record).where(audit_seals.c.tenant == bindparam("tenant"))
+_NO_TIME = datetime.min.replace(tzinfo=UTC)
+_PLACE_MAX = 2**63 - 1  # what is no number comes after every one, in a file
 _COLUMNS = (
     "tenant", "writer", "place", "at", "principal", "verb", "object", "effect", "rule", "revision",
     "digest", "hash",
@@ -160,31 +165,46 @@ def _chain(
     place, number = after
     found = connection.execute(
         select(audit)
-        .where(audit.c.tenant == tenant, audit.c.writer == writer)
+        .where(audit.c.tenant == tenant, audit.c.writer == writer, audit.c.place <= _PLACE_MAX)
         .where((audit.c.place > place) | ((audit.c.place == place) & (audit.c.number > number)))
         .order_by(audit.c.place, audit.c.number)
         .limit(limit)
     ).mappings()
     return [
-        Chained(_entry(row), row["writer"], row["place"], row["hash"], row["number"])
+        Chained(_entry(row), row["writer"], math.ceil(row["place"]), row["hash"], row["number"])
         for row in found
     ]
 
 
 def _seal(connection: Connection, tenant: str) -> Seal | None:
     record = connection.execute(_SEAL, {"tenant": tenant}).scalar_one_or_none()
-    return None if record is None else Seal.model_validate_json(record)
+    try:
+        return None if record is None else Seal.model_validate_json(record)
+    except (ValueError, HindsightError):
+        raise StorageFailed(
+            f"the audit's seal of `{tenant}` cannot be read, so somebody has written over it"
+        ) from None
 
 
 def _entry(row: RowMapping) -> AuditEntry:
+    """The entry as it stands there, whatever somebody has made of it: its hash tells."""
+    try:
+        at = moment(row["at"])
+    except (TypeError, ValueError, OverflowError):
+        at = _NO_TIME
+    revision = row["revision"] if isinstance(row["revision"], int) else -1
     return AuditEntry(
         tenant=row["tenant"],
-        at=moment(row["at"]),
-        principal=row["principal"],
-        verb=row["verb"],
-        object=row["object"],
-        effect=row["effect"],
-        rule=row["rule"],
-        revision=row["revision"],
-        digest=row["digest"],
+        at=at,
+        principal=_word(row["principal"]),
+        verb=_word(row["verb"]),
+        object=_word(row["object"]),
+        effect=_word(row["effect"]),
+        rule=_word(row["rule"]),
+        revision=revision,
+        digest=_word(row["digest"]),
     )
+
+
+def _word(found: object) -> str:
+    return found if isinstance(found, str) else repr(found)
