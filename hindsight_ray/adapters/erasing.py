@@ -66,11 +66,11 @@ class SqlErasing:
             )
         files, size, hits = await asyncio.to_thread(_searched, self._home, needles)
         suspects = {text for text in texts if any(form in hits for form in _forms(text))}
-        held = await self._held(suspects)
-        accounted = {text for text in suspects if await self._held([text])}
+        held = {text: await self._held([text]) for text in suspects}
         places = {
             place
-            for text in suspects - accounted
+            for text in suspects
+            if not held[text]
             for form in _forms(text)
             for place in hits.get(form, ())
         }
@@ -80,7 +80,7 @@ class SqlErasing:
             bytes_searched=size,
             texts=len(texts),
             found=tuple(sorted(places)),
-            held_elsewhere=held,
+            held_elsewhere=tuple(sorted({table for tables in held.values() for table in tables})),
             stated=stated,
         )
 

@@ -4,16 +4,18 @@ A row is the user's if it was theirs, says so in its record, or belongs to a run
 names them. Texts are collected on the way, for the search that proves that none is left.
 """
 
+import functools
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, cast
 
-from sqlalchemy import Column, Table, delete, func, or_, select, update
+from sqlalchemy import Column, Table, bindparam, delete, func, literal, or_, select, update
 from sqlalchemy.engine import Connection
 
 from hindsight_ray.adapters.ledger.sql import dialect
+from hindsight_ray.adapters.ledger.sql.ready import Ready
 from hindsight_ray.adapters.ledger.sql.schema import (
     FORGOTTEN,
     annotations,
@@ -169,16 +171,23 @@ def carried_out(connection: Connection, ids: Collection[str]) -> frozenset[str]:
 
 def holders(connection: Connection, text: str) -> list[str]:
     """The tables of which a row says this text."""
-    found: list[str] = []
+    saying = _saying_sql()
+    return [name for name in saying if saying[name].row(connection, {"text": text}) is not None]
+
+
+@functools.cache
+def _saying_sql() -> Mapping[str, Ready]:
+    """By table, whether a row says `text`."""
+    saying: dict[str, Ready] = {}
     for table in metadata.sorted_tables:
         said = [
-            func.replace(column, text, "") != column
+            func.replace(column, bindparam("text"), "") != column
             for column in table.c
             if isinstance(column.type, dialect.Text)
         ]
-        if said and connection.execute(select(1).where(or_(*said)).limit(1)).first() is not None:
-            found.append(table.name)
-    return found
+        if said:
+            saying[table.name] = Ready(select(literal(1)).where(or_(*said)).limit(1))
+    return saying
 
 
 def _wipe_memories(
