@@ -16,9 +16,10 @@ the memory said before comes back, in one transaction.
 """
 
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from typing import Any
 
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.errors import HindsightError, StoreRefused, Unavailable, Unfinished
@@ -33,6 +34,7 @@ BATCH = 200
 CLOSED_MAX = 2_000  # intents in one transaction, which others wait for
 LATE = timedelta(seconds=30)  # open for longer, in nobody's hand: its writer has been stopped
 GRACE_S = 5.0
+FAILED_MAX = 3  # tellings in a row that a ready store may fail before changes count as waiting
 _STEWARD = "agent:steward"
 
 _log = logging.getLogger(__name__)
@@ -45,12 +47,9 @@ async def changing(world: World, command_id: str) -> AsyncGenerator[Unit]:
     Raises `Unavailable` before anything is written if the store takes nothing and changes are not
     to be queued; `Unfinished` after the commit if the store could not be told yet.
     """
-    queued = world.settings.store_outage == "queue"
-    if not queued:
-        with spent_on("store"):
-            await world.store.check()
+    hears = await _hears(world)
     async with world.ledger.writing() as unit:
-        if queued and not world.store.shares_ledger:
+        if not hears:
             await _check_room(world, unit)
         await world.store.check_space(unit)
         yield unit
@@ -118,9 +117,26 @@ async def sweep(world: World, tenant: str) -> int:
     return swept
 
 
+async def _hears(world: World) -> bool:
+    """Whether the store can be told now; if not, changes wait, within their bound.
+
+    Raises `Unavailable` if they are not to wait. A store that is ready and takes nothing is asked
+    some times more before it counts as one that does not hear.
+    """
+    try:
+        with spent_on("store"):
+            await world.store.check()
+    except Unavailable:
+        if world.settings.store_outage != "queue":
+            raise
+        return False
+    return world.settling.failed < FAILED_MAX
+
+
 async def _check_room(world: World, unit: Unit) -> None:
     limit = world.settings.store_queue_max
     if await unit.intents.count() >= limit:
+        _begin(world, replay_all(world))  # or nobody would find out that it takes them again
         raise Unavailable(
             f"the memory store has not been told of {limit} changes, as many as may wait; see that"
             " it runs",
@@ -160,6 +176,10 @@ async def _told(world: World, intents: Sequence[Intent]) -> Sequence[Intent]:
         for intent in bad:
             await _note_refusal(world, intent, reasons[intent.placed.ref.id])
         return [intent for intent in intents if intent not in bad]
+    except HindsightError:
+        world.settling.failed += 1
+        raise
+    world.settling.failed = 0
     return intents
 
 
@@ -208,14 +228,29 @@ def _close_later(world: World, intents: Sequence[Intent], life: int) -> None:
 
 def tidy(world: World) -> None:
     """Start closing what the store was told long enough ago, if anything is due."""
+    if _due(world):
+        _begin(world, _close_due(world))
+
+
+def _begin(world: World, job: Coroutine[Any, Any, None]) -> None:
+    """Have this done in the background, unless something of the kind is under way."""
     queue = world.settling
-    if queue.writing or not _due(world):
+
+    async def alone() -> None:
+        try:
+            await job
+        finally:
+            queue.writing = False
+
+    if queue.writing:
+        job.close()
         return
-    job = _close_due(world)
+    doing = alone()
     try:
-        world.background(job)
+        world.background(doing)
         queue.writing = True
     except HindsightError as error:  # too many jobs: a later change takes these along
+        doing.close()
         job.close()
         _log.warning("%d intents wait to be closed: %s", len(queue.waiting), error)
 
@@ -239,18 +274,15 @@ def _due(world: World) -> bool:
 
 async def _close_due(world: World) -> None:
     queue = world.settling
-    try:
-        while _due(world):
-            told: list[Told] = []
-            while _due(world) and len(told) < CLOSED_MAX:
-                told.append(queue.waiting.popleft())
-            try:
-                await _settled(world, told)
-                await replay_all(world)  # meets what others left open
-            except HindsightError as error:  # they stay open, and are done again
-                _log.warning("%d intents could not be closed: %s", len(told), error)
-    finally:
-        queue.writing = False
+    while _due(world):
+        told: list[Told] = []
+        while _due(world) and len(told) < CLOSED_MAX:
+            told.append(queue.waiting.popleft())
+        try:
+            await _settled(world, told)
+            await replay_all(world)  # meets what others left open
+        except HindsightError as error:  # they stay open, and are done again
+            _log.warning("%d intents could not be closed: %s", len(told), error)
 
 
 async def _settled(world: World, told: Sequence[Told]) -> None:

@@ -131,6 +131,7 @@ class SettleQueue:
 
     waiting: deque[Told] = field(default_factory=deque[Told])
     writing: bool = False
+    failed: int = 0  # tellings in a row that came to nothing, for no fault of what was told
 
 
 MakeStore = Callable[[EmbeddingSpace], StoreBeside]

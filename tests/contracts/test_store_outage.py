@@ -29,12 +29,14 @@ class _AwayStore(WrappedStore):
     """A server that is down: nothing gets through."""
 
     away = True
+    ready = False  # though it takes nothing
 
     def __init__(self, inner: MemoryStore) -> None:
         super().__init__(inner)
 
     async def check(self, *, surely: bool = False) -> None:
-        self._raise()
+        if not self.ready:
+            self._raise()
 
     async def nearest(self, *_args: Any, **_options: Any) -> Any:
         self._raise()
@@ -75,10 +77,24 @@ async def test_while_the_store_is_down_a_change_is_refused_and_words_still_find(
 
 
 @pytest.mark.covers("store.outage")
-async def test_or_it_is_queued_within_its_bound_and_done_afterwards(
+async def test_what_the_store_was_told_does_not_count_as_waiting(
     tmp_path: Path, store: WeaviateStore
 ) -> None:
+    settings = store_settings(store_outage="queue", store_queue_max=2)
+    async with worlds.world(tmp_path, store=store, settings=settings) as staged:
+        token = await staged.ticket(agent="planner", user="alice")
+        for number in range(4):
+            text = f"Region {number} is closed"
+            assert (await receipt(staged, token, written(f"q{number}", text))).ids
+
+
+@pytest.mark.covers("store.outage")
+@pytest.mark.parametrize("ready", [False, True], ids=["away", "takes-nothing"])
+async def test_or_it_is_queued_within_its_bound_and_done_afterwards(
+    tmp_path: Path, store: WeaviateStore, ready: bool
+) -> None:
     wrapped = _AwayStore(store)
+    wrapped.ready = ready
     settings = store_settings(store_outage="queue", store_queue_max=3)
     clock = SetClock()
     async with worlds.world(tmp_path, store=wrapped, settings=settings, clock=clock) as staged:
@@ -93,3 +109,19 @@ async def test_or_it_is_queued_within_its_bound_and_done_afterwards(
         wrapped.away = False
         await settle.replay_all(staged.world, idle=NOW)
         assert await counts(staged) == (0, 3)
+
+
+@pytest.mark.covers("store.outage")
+async def test_a_store_that_is_back_is_told_at_once_however_many_wait(
+    tmp_path: Path, store: WeaviateStore
+) -> None:
+    wrapped = _AwayStore(store)
+    settings = store_settings(store_outage="queue", store_queue_max=1)
+    async with worlds.world(tmp_path, store=wrapped, settings=settings) as staged:
+        token = await staged.ticket(agent="planner", user="alice")
+        with pytest.raises(Unfinished):
+            await staged.ask(token, written("a", "The gateway is in Paris"))
+        with pytest.raises(Unavailable, match="1 changes"):
+            await staged.ask(token, written("b", "The database is in Dublin"))
+        wrapped.away = False
+        assert (await receipt(staged, token, written("b", "The database is in Dublin"))).ids
