@@ -9,10 +9,10 @@ from typing import Any
 
 from hindsight_ray.client.calls import Calls
 from hindsight_ray.client.lists import listed, listed_or_none
+from hindsight_ray.client.made import made
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.audit import AuditReport, Seal
-from hindsight_ray.domain.base import build
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.receipt import Grant, PolicyRead
 from hindsight_ray.domain.rows import AuditEntry
@@ -103,10 +103,10 @@ class AccessCalls:
         return await self._calls.ask(command)
 
     async def _ask(self, kind: type[c.Command], **fields: Any) -> Any:
-        return await self._calls.ask(build(kind, fields))
+        return await self._calls.ask(made(kind, fields))
 
     async def _commanded(
         self, kind: type[c.Command], command_id: str | None, fields: dict[str, Any]
     ) -> Any:
         name = self._calls.ids.token() if command_id is None else command_id
-        return await self._calls.ask(build(kind, {**fields, "command_id": name}))
+        return await self._calls.ask(made(kind, {**fields, "command_id": name}))

@@ -9,13 +9,13 @@ from hindsight_ray.client import leaving
 from hindsight_ray.client.calls import Calls
 from hindsight_ray.client.lists import listed_or_none
 from hindsight_ray.client.loop import LoopThread
+from hindsight_ray.client.made import made
 from hindsight_ray.client.memory import Memory
 from hindsight_ray.client.opening import Opening
 from hindsight_ray.client.run import RunRecorder
 from hindsight_ray.client.transport import Connection, OperatorToken
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.access import Action
-from hindsight_ray.domain.base import build
 from hindsight_ray.domain.caller import Caller, Ticket, TicketRequest
 from hindsight_ray.domain.receipt import TenantDropped, Tenants
 from hindsight_ray.domain.settings import Settings
@@ -67,7 +67,7 @@ class Hindsight:
     def operator(self, tenant: str) -> Memory:
         """The memory as `agent:operator` of a tenant; needs the operator's key."""
         sign = self._operator_key()
-        build(TicketRequest, {"tenant": tenant, "agent": OPERATOR})  # refuse the name at once
+        made(TicketRequest, {"tenant": tenant, "agent": OPERATOR})  # refuse the name at once
 
         async def signed() -> str:
             return await sign(tenant)
@@ -95,7 +95,7 @@ class Hindsight:
             "scopes": listed_or_none(scopes, "scopes"),
             "actions": listed_or_none(actions, "actions"),
         }
-        request = build(TicketRequest, fields)
+        request = made(TicketRequest, fields)
         return await self.operator(request.tenant).ask(c.IssueTicket(request=request))
 
     async def tenants(self) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ class Hindsight:
 
     async def drop_tenant(self, tenant: str) -> TenantDropped:
         """Delete a tenant with everything in it. One of the same name begins empty."""
-        return await self.operator(tenant).ask(build(c.DropTenant, {"tenant": tenant}))
+        return await self.operator(tenant).ask(made(c.DropTenant, {"tenant": tenant}))
 
     async def close(self) -> None:
         """Ship what open runs have buffered, then let go of the memory.

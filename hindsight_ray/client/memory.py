@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hindsight_ray.client.calls import Calls
 from hindsight_ray.client.lists import listed, listed_or_none
+from hindsight_ray.client.made import clean, made
 from hindsight_ray.client.opening import Opening
 from hindsight_ray.client.run import RunRecorder
 from hindsight_ray.client.upkeep import UpkeepCalls
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.answer import Found
-from hindsight_ray.domain.base import build
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.chat import Retried, Spent
 from hindsight_ray.domain.credit import Attribution, Credited
@@ -327,11 +327,11 @@ class Memory(UpkeepCalls):
     ) -> Privacy:
         """Say what the tenant masks, refuses or keeps; what is None stays as it is."""
         fields = {"secrets": secrets, "personal": personal}
-        return await self._calls.ask(build(c.SetPrivacy, fields))
+        return await self._calls.ask(made(c.SetPrivacy, fields))
 
     async def erase(self, user: str) -> Erased:
         """Erase a user: every text of theirs and what rests on it; the answer is the proof."""
-        return await self._calls.ask(build(c.Erase, {"user": user}))
+        return await self._calls.ask(made(c.Erase, {"user": user}))
 
     async def import_runs(
         self,
@@ -360,14 +360,14 @@ def _run_id(run: RunLike, name: str = "run") -> str:
         try:
             return checked_uuid(run)
         except InvalidInput as error:
-            raise named(error, name) from None
+            raise clean(named(error, name)) from None
     raise InvalidInput(f"`{name}` must be a run or its id, not {type(run).__name__}", field=name)
 
 
 def _search(asked: str | c.Search, run_id: str | None) -> c.Search:
     if isinstance(asked, str):
         try:
-            return build(c.Search, {"query": asked, "run_id": run_id})
+            return made(c.Search, {"query": asked, "run_id": run_id})
         except InvalidInput as error:
             raise named(error, "searches") from None
     if not isinstance(asked, c.Search):  # pyright: ignore[reportUnnecessaryIsInstance]

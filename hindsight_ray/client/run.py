@@ -11,11 +11,11 @@ from typing import Any, Self
 
 from hindsight_ray.client.buffer import EventBuffer
 from hindsight_ray.client.calls import Calls
+from hindsight_ray.client.made import made
 from hindsight_ray.client.shipping import Shipper
 from hindsight_ray.client.steps import Steps
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.answer import Found
-from hindsight_ray.domain.base import build
 from hindsight_ray.domain.event import Event
 from hindsight_ray.domain.run import Flushed, Outcome, RecordAck, Run, RunClosure, WorkingState
 from hindsight_ray.errors import HindsightError
@@ -69,7 +69,7 @@ class RunRecorder(Steps):
     async def search(self, query: str, **filters: Any) -> Found:
         """`memory.search` with this run."""
         found: Found = await self._calls.ask(
-            build(c.Search, {"query": query, "run_id": self.id, **filters})
+            made(c.Search, {"query": query, "run_id": self.id, **filters})
         )
         self.offer(found)
         return found
@@ -79,12 +79,12 @@ class RunRecorder(Steps):
     ) -> WorkingState:
         """Replace this agent's working state in the run."""
         given: Any = {} if state is None else state
-        kept = build(WorkingState, {"goal": goal, "subtask": subtask, "state": given})
-        return await self._calls.ask(build(c.SetWorking, {"run_id": self.id, "state": kept}))
+        kept = made(WorkingState, {"goal": goal, "subtask": subtask, "state": given})
+        return await self._calls.ask(made(c.SetWorking, {"run_id": self.id, "state": kept}))
 
     async def working(self) -> WorkingState:
         """This agent's working state in the run."""
-        return await self._calls.ask(build(c.GetWorking, {"run_id": self.id}))
+        return await self._calls.ask(made(c.GetWorking, {"run_id": self.id}))
 
     @property
     def unshipped(self) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 from hindsight_ray.client.buffer import EventBuffer
 from hindsight_ray.client.calls import Calls
 from hindsight_ray.client.lists import listed
+from hindsight_ray.client.made import clean, made
 from hindsight_ray.core.digest import bounded_canonical, bounded_digest
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.answer import Found
@@ -114,11 +115,15 @@ class Steps:
         if summary is not None:
             shown, shortened = _own_text(summary)
             cut = shortened or (error is not None and cut)
+        try:
+            done = build(ToolCall, call)
+        except InvalidInput as refused:
+            raise clean(refused) from None
         return self._record(
             "tool",
             shown,
             truncated=cut,
-            tool=build(ToolCall, call),
+            tool=done,
             causes=causes,
             edge_evidence=edge_evidence,
         )
@@ -181,14 +186,14 @@ class Steps:
         before = self._snapshot or Snapshot(goal=self._run.goal)
         given = {"goal": goal, "subtask": subtask, "last_user_input": last_user_input}
         changed = {name: _own_text(text)[0] for name, text in given.items() if text is not None}
-        self._snapshot = build(Snapshot, {**before.model_dump(), **changed})
+        self._snapshot = made(Snapshot, {**before.model_dump(), **changed})
 
     def outcome(
         self, value: float, *, success: bool | None = None, evaluator: str = "caller"
     ) -> None:
         """Score the run from -1 to 1: asserted at the next flush, after the events so far."""
         self._outcomes.append(
-            build(
+            made(
                 c.AssertOutcome,
                 {"run_id": self.id, "value": value, "success": success, "evaluator": evaluator},
             )
@@ -236,7 +241,10 @@ class Steps:
         offers = tuple(self._new_offers)
         if offers:
             fields["offered"] = offers[-REFS_MAX:]
-        event = build(Event, fields)
+        try:
+            event = build(Event, fields)
+        except InvalidInput as error:
+            raise clean(error) from None
         if offers:
             del self._new_offers[: len(offers)]
         if event.truncated:
@@ -253,11 +261,11 @@ class Steps:
         known = isinstance(memory, str)  # pyright: ignore[reportUnnecessaryIsInstance]
         ref = self._offered.get(memory) if known else None
         if ref is None:
-            raise InvalidInput(
+            wrong = (
                 f"`used` names memory {memory!r}, which this run was not offered; search with"
-                " `run=run`, or give a `MemoryRef` with the revision that was seen",
-                field="used",
+                " `run=run`, or give a `MemoryRef` with the revision that was seen"
             )
+            raise clean(InvalidInput(wrong, field="used"))
         return ref
 
 

@@ -139,7 +139,7 @@ def run(arguments: Sequence[str]) -> int:
         code = app(list(arguments), prog_name="hindsight-ray", standalone_mode=False)
     except HindsightError as error:
         code = MISUSED if isinstance(error, InvalidInput) else REFUSED
-        return said(type(error).__name__, error.message, code)
+        return said(type(error).__name__, _clean(error).message, code)
     except typer.TyperException as misuse:
         return said(InvalidInput.__name__, misuse.format_message(), misuse.exit_code)
     except (KeyboardInterrupt, typer.Abort):
@@ -155,6 +155,14 @@ def run(arguments: Sequence[str]) -> int:
         kind = type(fault).__name__
         return said("Fault", f"{kind}: {fault} (a fault of ours; {_DEBUG}=1 shows where)", REFUSED)
     return code if isinstance(code, int) else 0
+
+
+def _clean(error: HindsightError) -> HindsightError:
+    """Without the secrets that it quotes: what is typed may be refused before any door sees it."""
+    from hindsight_ray.core.cleaning import clean_error  # noqa: PLC0415 - for who errs alone
+    from hindsight_ray.domain.privacy import SECRETS_ALONE  # noqa: PLC0415
+
+    return clean_error(error, SECRETS_ALONE)
 
 
 def _wants_json(arguments: Sequence[str]) -> bool:
