@@ -19,6 +19,7 @@ from functools import lru_cache
 from hindsight_ray.core.forms import (
     BE,
     DETERMINERS,
+    NO_YEAR,
     PAST,
     POINTING,
     RELATIONS,
@@ -238,6 +239,8 @@ def _apart(new: Claim, kept: Claim) -> Clash | None:
         *one.unit,
     }:
         return None  # the same, or the same more fully
+    if one.sort == other.sort == "date" and _one_day(*one.said, *other.said):
+        return None
     certain = (
         (new.certain or kept.certain)
         and new.called == kept.called
@@ -249,6 +252,11 @@ def _apart(new: Claim, kept: Claim) -> Clash | None:
         and new.attribute[-1] not in _PLACES | _SEVERAL
     )
     return Clash(certain)
+
+
+def _one_day(one: str, other: str) -> bool:
+    """Whether the two are one day of the year, and one of them names no year."""
+    return one[4:] == other[4:] and NO_YEAR in (one[:4], other[:4])
 
 
 _HAN = re.compile(r"[\u3400-\u9fff]")

@@ -29,6 +29,10 @@ CERTAIN, SUGGESTED = Clash(certain=True), Clash(certain=False)
         ("Atlas is on version 1.4", "Atlas is on version 2.0"),
         ("Answers have 3 sentences", "Answers have 5 sentences"),
         ("退款需要三天", "退款需要五天"),
+        ("The deadline of Atlas is 3 May 2026", "The deadline of Atlas is 2026-05-04"),
+        ("The deadline of Atlas is May 3", "The deadline of Atlas is 4th of May"),
+        ("The deadline of Atlas is Dec. 24, 2026", "The deadline of Atlas is 24 December 2027"),
+        ("项目的截止日期是5月3日", "项目的截止日期是2026年5月4日"),
         ("支付服务的端口是8080", "支付服务的端口是9000"),
     ],
 )
@@ -110,6 +114,8 @@ def test_a_form_that_only_suggests_one_value_leaves_it_to_a_person(new: str, kep
         ("订单队列依赖缓存", "订单队列依赖数据库"),
         ("支付服务的问题是时钟", "支付服务的问题是磁盘"),
         ("退款用了三天", "退款用了五天"),
+        ("The deadline of Atlas is 3 May", "The deadline of Atlas is 2026-05-03"),
+        ("The deadline may slip by 3 May", "The deadline may slip by 4 May"),
     ],
 )
 def test_what_can_hold_together_is_left_alone(new: str, kept: str) -> None:
@@ -126,6 +132,8 @@ def test_what_can_hold_together_is_left_alone(new: str, kept: str) -> None:
         ("Dana leads the billing team", "The billing team is led by Dana"),
         ("Go is what billing is written in", "Billing is written in Go"),
         ("支付服务的负责人是王芳", "支付服务由王芳负责"),
+        ("The deadline of Atlas is March 3rd, 2026", "The deadline of Atlas is 2026-03-03"),
+        ("项目的截止日期是2026年5月3日", "项目的截止日期是2026-05-03"),
     ],
 )
 def test_one_value_in_two_forms_is_said_twice(new: str, kept: str) -> None:
