@@ -1,4 +1,5 @@
-"""Who can see a scope, and what can a caller see: for those who hold `audit`.
+"""Who can see a scope, and what can a caller see: for those who hold `audit`. Whoever shares their
+own scope is told who can see that.
 
 Both are decided by the policy at one revision, read in the transaction that writes down who asked.
 """
@@ -7,23 +8,24 @@ from hindsight_ray.core.access import compile_access
 from hindsight_ray.core.audience import scopes_of
 from hindsight_ray.core.policy_callers import caller_of, spoken
 from hindsight_ray.core.policy_overview import LISTED_MAX, held, holders
+from hindsight_ray.domain.access import Action
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import Seer, SeersAnswer, Sees, SeesAnswer, WhoSees
 from hindsight_ray.domain.scope import GLOBAL
-from hindsight_ray.service.admit import admit, policy_index
+from hindsight_ray.service.admit import Admitted, admit, policy_index
 from hindsight_ray.service.noted import note_done
 from hindsight_ray.service.world import World
 
 
 async def who_sees(world: World, caller: Caller, command: WhoSees) -> SeersAnswer:
-    """Raises `AccessDenied` without `audit` on the scope."""
+    """Raises `AccessDenied` without `audit` on the scope, or `share` on one's own."""
     async with world.ledger.writing() as unit:
         admitted = await admit(world, unit, caller)
-        admitted.require("audit", command.scope)
+        right = _right(admitted, command.scope)
         index = await policy_index(world, unit, admitted.revision)
         found, complete = holders(index, caller.tenant, command.scope, command.action, admitted.now)
         await note_done(
-            unit, admitted, verb="WhoSees", action="audit", scope=command.scope,
+            unit, admitted, verb="WhoSees", action=right, scope=command.scope,
             name=f"{command.scope} {command.action}",
         )  # fmt: skip
     return SeersAnswer(
@@ -43,6 +45,15 @@ async def who_sees(world: World, caller: Caller, command: WhoSees) -> SeersAnswe
         complete=complete,
         revision=admitted.revision,
     )
+
+
+def _right(admitted: Admitted, scope: str) -> Action:
+    """By which right the caller may know who sees the scope. Raises `AccessDenied`."""
+    own = scope == admitted.caller.principal and admitted.access.may("share", scope)
+    if own and not admitted.access.may("audit", scope):
+        return "share"
+    admitted.require("audit", scope)
+    return "audit"
 
 
 async def sees(world: World, caller: Caller, command: Sees) -> SeesAnswer:

@@ -397,6 +397,28 @@ async def test_why_about_a_memory_tells_its_audience_for_allow_and_deny(home: St
             assert bool(one.role_path) == one.allowed
 
 
+@pytest.mark.covers("policy.who")
+async def test_whoever_shares_their_own_scope_is_told_who_sees_it_and_nobody_else_is(
+    home: Staged,
+) -> None:
+    alice, bob = await home.ticket(user="alice"), await home.ticket(user="bob")
+    actions = ("read", "share")
+    await ask(home, alice, c.Share, scope="user:alice", to="user:bob", actions=actions)
+    await ask(home, bob, c.Share, scope="user:alice", to="agent:friend")
+    told = await ask(home, alice, c.WhoSees, scope="user:alice")
+    given = {one.who: one.grantor for one in told.seers if one.grantor is not None}
+    assert given == {
+        "user:bob": "user:alice",
+        "an agent for user:bob": "user:alice",
+        "agent:friend": "user:bob",
+    }
+    planner = await home.ticket(agent="planner", user="alice")
+    narrow = await home.ticket(user="alice", actions=frozenset({"read"}))
+    for token in (bob, planner, narrow):
+        with pytest.raises(AccessDenied):
+            await ask(home, token, c.WhoSees, scope="user:alice")
+
+
 @pytest.mark.covers("policy.why", "G5.agree")
 async def test_why_says_of_a_memory_what_asking_for_it_does_however_it_stands(
     home: Staged,
