@@ -47,10 +47,10 @@ async def changing(world: World, command_id: str) -> AsyncGenerator[Unit]:
     Raises `Unavailable` before anything is written if the store takes nothing and changes are not
     to be queued; `Unfinished` after the commit if the store could not be told yet.
     """
-    hears = await _hears(world)
+    deaf = await _deaf(world)
     async with world.ledger.writing() as unit:
-        if not hears:
-            await _check_room(world, unit)
+        if deaf is not None:
+            await _check_room(world, unit, deaf)
         await world.store.check_space(unit)
         yield unit
         opened = await unit.intents.opened()
@@ -117,8 +117,8 @@ async def sweep(world: World, tenant: str) -> int:
     return swept
 
 
-async def _hears(world: World) -> bool:
-    """Whether the store can be told now; if not, changes wait, within their bound.
+async def _deaf(world: World) -> str | None:
+    """Why the store cannot be told now, so that changes wait, within their bound; None if it can.
 
     Raises `Unavailable` if they are not to wait. A store that is ready and takes nothing is asked
     some times more before it counts as one that does not hear.
@@ -126,20 +126,19 @@ async def _hears(world: World) -> bool:
     try:
         with spent_on("store"):
             await world.store.check()
-    except Unavailable:
+    except Unavailable as error:
         if world.settings.store_outage != "queue":
             raise
-        return False
-    return world.settling.failed < FAILED_MAX
+        return error.message
+    return None if world.settling.failed < FAILED_MAX else "the memory store takes nothing"
 
 
-async def _check_room(world: World, unit: Unit) -> None:
+async def _check_room(world: World, unit: Unit, deaf: str) -> None:
     limit = world.settings.store_queue_max
     if await unit.intents.count() >= limit:
         _begin(world, replay_all(world))  # or nobody would find out that it takes them again
         raise Unavailable(
-            f"the memory store has not been told of {limit} changes, as many as may wait; see that"
-            " it runs",
+            f"{deaf}; {limit} changes wait for that, as many as may (`store_queue_max`)",
             limit=limit,
         )
 
