@@ -86,9 +86,9 @@ class AccessCalls:
         """The policy in force, as the text of a csv file."""
         return await self._ask(c.ReadPolicy)
 
-    async def audit(self, *, limit: int = 50) -> Sequence[AuditEntry]:
+    async def audit(self, *, limit: int = 50, skip: int = 0) -> Sequence[AuditEntry]:
         """The newest audit entries of this tenant: metadata, never text."""
-        return await self._ask(c.ReadAudit, limit=limit)
+        return await self._ask(c.ReadAudit, limit=limit, skip=skip)
 
     async def audit_seal(self) -> Seal:
         """Where this tenant's audit stands, signed: keep it elsewhere. Raises `NotFound`."""

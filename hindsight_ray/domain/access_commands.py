@@ -149,8 +149,9 @@ class Erase(Command):
 
 
 class ReadAudit(Command):
-    """The newest audit entries of the caller's tenant: metadata, never text."""
+    """The newest audit entries of the caller's tenant, or those before `skip` of them."""
 
+    skip: Whole = Field(default=0, ge=0, le=10**12)
     limit: Whole = Field(default=50, ge=1, le=1_000)
 
 

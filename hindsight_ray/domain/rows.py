@@ -139,7 +139,7 @@ class EmbeddingSpace:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One line of the audit: metadata, never text."""
+    """One line of the audit: metadata, never text. As it is read, with its place in its chain."""
 
     tenant: str
     at: datetime
@@ -150,6 +150,8 @@ class AuditEntry:
     rule: str
     revision: int
     digest: str = ""
+    writer: str = field(default="", compare=False)
+    place: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ async def audit(world: World, caller: Caller, command: ReadAudit) -> tuple[Audit
     async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller)
         admitted.require("audit", GLOBAL)
-        return tuple(await unit.audit.newest(caller.tenant, limit=command.limit))
+        return tuple(await unit.audit.newest(caller.tenant, limit=command.limit, skip=command.skip))
 
 
 async def seal(world: World, caller: Caller, _command: ReadSeal) -> Seal:

@@ -117,6 +117,18 @@ async def test_the_first_entry_that_is_off_is_named(
     assert await home.ask(operator, ReadAudit())  # whatever stands there is shown
 
 
+async def test_the_entry_that_a_check_names_can_be_looked_up_however_old_it_is(
+    home: Staged,
+) -> None:
+    operator = await _some_history(home)
+    places: list[tuple[str, int]] = []
+    while page := await home.ask(operator, ReadAudit(limit=3, skip=len(places))):
+        assert isinstance(page, tuple)
+        places += [(one.writer, one.place) for one in page]
+    assert places == [("home", place) for place in range(len(places), 0, -1)]
+    assert len(places) == (await _verified(home, operator)).entries
+
+
 @pytest.mark.covers("audit.seal")
 async def test_a_seal_that_was_written_over_is_forged(home: Staged) -> None:
     operator = await _some_history(home)

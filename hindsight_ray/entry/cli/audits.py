@@ -43,19 +43,36 @@ def add_to(app: typer.Typer) -> None:
 
 
 async def listed(
-    asked: Asked, *, limit: Annotated[int, typer.Option(help="At most so many.")] = 50
+    asked: Asked,
+    *,
+    limit: Annotated[int, typer.Option(help="At most so many.")] = 50,
+    skip: Annotated[int, typer.Option(help="Those before so many of the newest.")] = 0,
 ) -> None:
     """List the newest entries of the tenant's audit, newest first: metadata, never text."""
-    entries: Sequence[AuditEntry] = await ask(asked, c.ReadAudit, {"limit": limit})
-    made = show.table("at", "principal", "verb", "object", "effect", "revision#", "rule")
+    fields = {"limit": limit, "skip": skip}
+    entries: Sequence[AuditEntry] = await ask(asked, c.ReadAudit, fields)
+    made = show.table(
+        "writer", "entry#", "at", "principal", "verb", "object", "effect", "revision#", "rule"
+    )
     for one in entries:
         at = one.at.isoformat(timespec="seconds")
-        row = (at, one.principal, one.verb, one.object, one.effect, str(one.revision), one.rule)
+        row = (
+            one.writer,
+            str(one.place),
+            at,
+            one.principal,
+            one.verb,
+            one.object,
+            one.effect,
+            str(one.revision),
+            one.rule,
+        )
         made.add_row(*map(show.plain, row))
     document = [
         {
             "at": one.at, "principal": one.principal, "verb": one.verb, "object": one.object,
             "effect": one.effect, "rule": one.rule, "revision": one.revision,
+            "writer": one.writer, "entry": one.place,
         }
         for one in entries
     ]  # fmt: skip

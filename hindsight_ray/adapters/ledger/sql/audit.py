@@ -95,9 +95,9 @@ class SqlAudit:
     async def append(self, entry: AuditEntry) -> None:
         self._work.say_last(entry, self._chains.write)
 
-    async def newest(self, tenant: str, *, limit: int) -> Sequence[AuditEntry]:
+    async def newest(self, tenant: str, *, limit: int, skip: int = 0) -> Sequence[AuditEntry]:
         await self._work.said()
-        return await self._work.do(_newest, tenant, limit)
+        return await self._work.do(_newest, tenant, limit, skip)
 
     async def writers(self, tenant: str) -> Sequence[str]:
         await self._work.said()
@@ -145,10 +145,9 @@ def _heads(connection: Connection, tenant: str) -> list[Head]:
     return [Head(writer=writer, place=place, hash=digest) for writer, place, digest in rows]
 
 
-def _newest(connection: Connection, tenant: str, limit: int) -> list[AuditEntry]:
-    found = connection.execute(
-        select(audit).where(audit.c.tenant == tenant).order_by(audit.c.number.desc()).limit(limit)
-    ).mappings()
+def _newest(connection: Connection, tenant: str, limit: int, skip: int) -> list[AuditEntry]:
+    newest = select(audit).where(audit.c.tenant == tenant).order_by(audit.c.number.desc())
+    found = connection.execute(newest.limit(limit).offset(skip)).mappings()
     return [_entry(row) for row in found]
 
 
@@ -203,6 +202,8 @@ def _entry(row: RowMapping) -> AuditEntry:
         rule=_word(row["rule"]),
         revision=revision,
         digest=_word(row["digest"]),
+        writer=_word(row["writer"]),
+        place=row["place"] if isinstance(row["place"], int) else 0,
     )
 
 
