@@ -10,9 +10,11 @@ import pytest
 import ray
 import yaml
 from compose_spec import ComposeSpecification
+from ray._private.ray_constants import DEFAULT_DASHBOARD_AGENT_LISTEN_PORT
 from ray.scripts.scripts import start as ray_start
 from typer.main import get_command
 
+from hindsight_ray.actors.roles import Crew
 from hindsight_ray.entry.cli import program
 from hindsight_ray.settings import build_settings, read_config
 
@@ -158,6 +160,35 @@ def test_ray_is_started_by_options_that_it_has_and_exports_numbers_where_they_ar
         (container,) = group["template"]["spec"]["containers"]
         assert {"name": "metrics", "containerPort": 8080} in container["ports"]
     assert spec["rayVersion"] == ray.__version__
+
+
+@pytest.mark.covers("deploy.valid")
+def test_a_node_is_asked_for_its_health_where_ray_answers_without_a_dashboard() -> None:
+    """An operator's own probes ask the dashboard, which is off, with a program the image lacks."""
+    (cluster,) = _documents(_DEPLOY / "kubernetes/raycluster.yaml")
+    for pod in _pods(cluster):
+        (container,) = pod["spec"]["containers"]
+        for probe in ("readinessProbe", "livenessProbe"):
+            asked = container[probe]["httpGet"]
+            assert asked == {"path": "/api/healthz", "port": DEFAULT_DASHBOARD_AGENT_LISTEN_PORT}
+
+
+@pytest.mark.covers("deploy.valid")
+def test_the_databases_connections_suffice_for_every_process_that_keeps_some() -> None:
+    """Each actor but that of the models has the ledger open."""
+    served = yaml.safe_load((_DEPLOY / "kubernetes/postgres.yaml").read_text().split("---")[1])
+    (container,) = served["spec"]["template"]["spec"]["containers"]
+    (config,) = [one for one in _documents(_DEPLOY / "kubernetes/base.yaml") if "data" in one]
+    for said, fields in (
+        (container["args"], yaml.safe_load(config["data"]["settings.yaml"])),
+        (_compose()["services"]["postgres"]["command"], read_config(_DEPLOY / "settings.yaml")),
+    ):
+        (most,) = [int(one.partition("=")[2]) for one in said if "max_connections" in one]
+        settings = build_settings(fields)
+        crew = Crew(settings.brokers, settings.recorder_hosts, settings.reviewers)
+        keeping = [name for name in crew.names() if not name.startswith("models")]
+        assert most > len(keeping) * (settings.ledger_readers + 1)
+        assert len(keeping) == settings.brokers + settings.recorder_hosts + settings.reviewers + 2
 
 
 @pytest.mark.covers("deploy.valid")
