@@ -1,6 +1,6 @@
 """The record of runs: who takes part in them, what was recorded, offered and remarked."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -43,9 +43,16 @@ class RunLog(Protocol):
         ...
 
     async def newest(
-        self, tenant: str, *, limit: int, before: str | None = None, task_type: str | None = None
+        self,
+        tenant: str,
+        *,
+        limit: int,
+        before: str | None = None,
+        task_type: str | None = None,
+        readable: Callable[[Sequence[str]], bool] | None = None,
     ) -> Sequence[Run]:
-        """Runs by start, newest first, older than the run id `before` if one is given."""
+        """Runs by start, newest first, older than the run id `before` if one is given; those only
+        whose audience is `readable`. Of others no more is read than that."""
         ...
 
     async def append(self, tenant: str, run_id: str, events: Sequence[Event]) -> Appended:

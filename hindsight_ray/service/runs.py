@@ -178,7 +178,11 @@ async def listed(world: World, caller: Caller, command: ListRuns) -> tuple[RunSu
             await readable_run(unit, admitted, command.before)
         while len(found) < command.limit:
             page = await unit.runs.newest(
-                caller.tenant, limit=_PAGE, before=before, task_type=command.task_type
+                caller.tenant,
+                limit=_PAGE,
+                before=before,
+                task_type=command.task_type,
+                readable=admitted.may_read,
             )
             readable = await readable_runs(unit, admitted, page)
             room = command.limit - len(found)

@@ -1,5 +1,6 @@
 """What every ledger keeps of runs: events, outcomes, reviews, and the layers that go with them."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
@@ -37,6 +38,27 @@ async def test_runs_are_listed_newest_first_and_page_by_page(ledger: Ledger) -> 
         assert [*first, *rest] == list(whole)
         odd = await unit.runs.newest(TENANT, limit=10, task_type="t1")
         assert {run.goal for run in odd} == {"r1", "r3"}
+
+
+async def test_runs_of_other_readers_are_passed_over_whatever_their_goals_say(
+    ledger: Ledger,
+) -> None:
+    said = 'it says "audience":["user:alice"] and \\"audience\\":[]'
+    async with ledger.writing() as unit:
+        for number in range(30):
+            who = "user:alice" if number % 10 == 0 else f"user:u{number % 3}"
+            start = START + timedelta(minutes=number)
+            fields = {"scope": who, "audience": (who,), "goal": f"{said} {number}"}
+            await unit.runs.create(run_of(f"r{number}", started_at=start, **fields))
+
+    def of_alice(audience: Sequence[str]) -> bool:
+        return list(audience) == ["user:alice"]
+
+    async with ledger.reading() as unit:
+        found = await unit.runs.newest(TENANT, limit=2, readable=of_alice)
+        rest = await unit.runs.newest(TENANT, limit=9, before=found[-1].run_id, readable=of_alice)
+        assert [run.goal.split()[-1] for run in (*found, *rest)] == ["20", "10", "0"]
+        assert await unit.runs.newest(TENANT, limit=9, readable=lambda _: False) == []
 
 
 async def test_a_replaced_run_keeps_its_place_and_shows_its_new_state(ledger: Ledger) -> None:
