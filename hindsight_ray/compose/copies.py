@@ -4,7 +4,8 @@ import asyncio
 import hashlib
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from hindsight_ray.adapters.erasure_lists import copied_lists
@@ -29,7 +30,12 @@ async def backup(home: Path, folder: Path) -> Mapping[str, int]:
     it as safe as the home. Reads only, so that a deployment or processes may go on meanwhile. What
     was erased is listed outside of homes, and erased again when a copy is put back.
     """
-    draft = await asyncio.to_thread(_draft, home, folder)
+    with _written_to(folder):
+        return await _copied(home, folder, await asyncio.to_thread(_draft, home, folder))
+
+
+async def _copied(home: Path, folder: Path, draft: Path) -> Mapping[str, int]:
+    """Fill the draft and let it take its name; nothing is left of one that fails."""
     try:
         ledger = await ledger_of(home, settings_of(home, {}))
         try:
@@ -58,11 +64,12 @@ async def restore(folder: Path, home: Path, given: Mapping[str, object]) -> Mapp
     copy = await asyncio.to_thread(_digest_of, folder)
     draft = await asyncio.to_thread(Draft.begin, home)
     try:
-        if draft.whole() is None:
-            await asyncio.to_thread(draft.clear)
-            rows = await _filled(folder, draft.path, load_settings(folder / _HOME, given))
-            await asyncio.to_thread(draft.finish, copy, rows)
-        whole = await asyncio.to_thread(draft.become_home)
+        with _written_to(home):
+            if draft.whole() is None:
+                await asyncio.to_thread(draft.clear)
+                rows = await _filled(folder, draft.path, load_settings(folder / _HOME, given))
+                await asyncio.to_thread(draft.finish, copy, rows)
+            whole = await asyncio.to_thread(draft.become_home)
     finally:
         await asyncio.to_thread(draft.leave)
     if whole.copy != copy:
@@ -109,6 +116,18 @@ def _named(draft: Path, folder: Path) -> None:
             raise _there_already(folder) from None
         raise StorageFailed(
             f"`folder` {str(folder)!r} cannot be made: {error.strerror}", path=str(folder)
+        ) from error
+
+
+@contextmanager
+def _written_to(place: Path) -> Generator[None]:
+    """What the system refuses to write there is `StorageFailed`."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageFailed(
+            f"{str(place)!r} cannot be written: {error.strerror}; see to its disk, and ask again",
+            path=str(place),
         ) from error
 
 

@@ -32,6 +32,7 @@ from hindsight_ray.errors import (
     InvalidImport,
     InvalidSettings,
     InvalidTicket,
+    StorageFailed,
 )
 from hindsight_ray.ports import Apart, InHand, Placed
 from tests.ledgers import BOTH, Ledgers, ledgers_of, new_database
@@ -252,6 +253,14 @@ async def test_a_restore_that_was_killed_is_no_home_and_is_brought_to_its_end_by
         assert await hindsight.tenants() == ("acme",)
     with pytest.raises(HomeInvalid, match="not empty"):
         await compose.restore(copy, new)
+
+
+@pytest.mark.covers("copy.refused")
+async def test_a_place_that_takes_no_copy_is_named_as_such(tmp_path: Path) -> None:
+    await _filled(tmp_path / "home", {"embedding": "hashed"})
+    no_folder = tmp_path / "home" / LEDGER_FILE
+    with pytest.raises(StorageFailed, match="cannot be written"):
+        await compose.backup(tmp_path / "home", no_folder / "copy")
 
 
 @pytest.mark.covers("copy.refused")
