@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
+from hindsight_ray.adapters.reports.w3c_prov import prov_json
+from hindsight_ray.core.report.shapes import Words
+from hindsight_ray.core.report.timeline import timeline
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.domain.run import Run
-from hindsight_ray.errors import AccessDenied, InvalidImport
-from hindsight_ray.service import attribute, load_logs, record, review, runs, search
+from hindsight_ray.errors import AccessDenied, InvalidImport, NotFound
+from hindsight_ray.service import attribute, explain, load_logs, record, review, runs, search
 from tests.trajectories import Story
 from tests.unit.test_logs import MESSAGES, log
 from tests.worlds import Staged, world
@@ -152,7 +155,7 @@ async def test_names_in_a_log_are_labels_and_give_nobody_a_part_in_the_run(home:
     story.decide("mine")
     event = story.events[0].model_copy(update={"run_id": run.run_id})
     command = c.RecordEvents(run_id=run.run_id, events=(event,))
-    with pytest.raises(Exception, match="not there"):
+    with pytest.raises((NotFound, AccessDenied)):
         await record.record(home.world, planner, command)
 
 
@@ -197,3 +200,31 @@ async def test_an_imported_run_reads_like_any_other(home: Staged) -> None:
     assert [event.kind for event in trajectory.events][:3] == ["state", "user", "decision"]
     assert trajectory.gaps == ()
     assert trajectory.dangling == ()
+
+
+@pytest.mark.covers("import.formats")
+async def test_of_a_log_without_times_no_picture_and_no_episode_says_when(home: Staged) -> None:
+    at = "2026-02-01T09:00:00+00:00"
+    said = [{**message, "timestamp": at} for message in MESSAGES]
+    report = await load(home, [{"traj": MESSAGES}, {"traj": said}])
+    assert (report.runs, report.untimed) == (2, 1)
+    operator = await home.caller(agent="operator")
+    for run in await every_run(home):
+        name = run.run_id
+        await review.review(home.world, operator, c.ReviewRun(run_id=name))
+        trajectory = await runs.read(home.world, operator, c.ReadRun(run_id=name))
+        credit = await attribute.attribute(home.world, operator, c.Attribute(run_id=name))
+        words = [one.text for one in timeline(trajectory, credit).shapes if isinstance(one, Words)]
+        assert ("step 1" in words, "+0 s" in words) == (not run.timed, run.timed)
+        assert ("prov:startTime" in prov_json(trajectory, credit)) == run.timed
+        async with home.world.ledger.reading() as unit:
+            rows = RowFilter(
+                tenant="acme", now=home.clock.now(), keys=None, types=frozenset({"episode"})
+            )
+            kept = [one for one in await unit.memories.recent(rows, limit=9)
+                    if one.source.run == name]  # fmt: skip
+        (episode,) = kept
+        began = "2026-02-01: " if run.timed else "imported 2026-03-02: "
+        assert episode.content.startswith(began)
+        told = await explain.explain(home.world, operator, c.Explain(memory_id=episode.id))
+        assert told.timed == run.timed
