@@ -32,7 +32,20 @@ _SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = (
         ),
     ),
     ("token", _shape(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?")),
-    ("token", _shape(r"(?i)\b(?:bearer|basic)\s+[A-Za-z0-9._~+/-]{8,}=*")),
+    (
+        "token",
+        _shape(
+            r"(?i)(?<=authorization)[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:bearer|basic|token)\s+"
+            r"[A-Za-z0-9._~+/-]{8,}=*"
+        ),
+    ),
+    (  # beyond a header only what is no word: there are basic requirements
+        "token",
+        _shape(
+            r"\b(?i:bearer|basic)\s+(?=[A-Za-z.-]{0,256}(?:[0-9_~+/=]|[a-z][A-Z]))"
+            r"[A-Za-z0-9._~+/-]{8,}=*"
+        ),
+    ),
     ("api-key", _shape(r"\b(?:sk|pk|rk)[-_](?:[A-Za-z]{2,10}[-_]){0,3}[A-Za-z0-9_-]{16,}")),
     ("api-key", _shape(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\b(?:LTAI|AKID)[A-Za-z0-9]{12,40}\b")),
     ("api-key", _shape(r"\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}")),
@@ -59,9 +72,17 @@ _URL = re.compile(r"(?<=://)[^\s/:@]{0,128}:(?:[^\s/]{1,256}|(?!\d{1,5}/)[^\s@]{
 _NAMED = _shape(
     r"(?i)(?P<name>pass(?:word|wd|phrase)?|pwd|secret|token|credential"
     r"|(?:api|access|account|secret|private|auth|client)[_ -]?(?:key|token|secret)"
+    r"|(?:signing|encryption|master|session|storage|deploy|license)[_ -]?key"
     r"|密码|密碼|口令|密钥|密鑰|パスワード)"
-    r"(?P<joint>[\"']?\s{0,4}(?:[:=：＝]|\bis\b|是|为|為|は)\s{0,4})"
-    r"(?P<value>\"[^\"\n]{1,256}\"|'[^'\n]{1,256}'|[^\s\"',;，。；]{3,256})"
+    r"(?P<joint>\\{0,4}[\"']?\s{0,4}(?:[:=：＝]{1,2}>?|\bis\b|是|为|為|は)\s{0,4})"
+    r"(?P<value>\\{0,4}\"[^\"\n]{1,256}\"|\\{0,4}'[^'\n]{1,256}'|[^\s\"',;，。；]{3,256})"
+)
+_TAGGED = _shape(
+    r"(?i)<[a-z0-9_.:-]{0,32}(?P<name>pass(?:word|wd|phrase)?|pwd|secret|token|(?:api|access)[_-]?key)"
+    r"(?P<joint>>\s{0,4})(?P<value>[^<\s]{3,256})(?=\s{0,4}</)"
+)
+_COOKIE = _shape(
+    r"(?i)\b(?:set-)?cookie[\"']?:\s{0,4}[\"']?(?P<value>[^\s=;\"']{1,64}=[^\n\"']{6,1024})"
 )
 # Where nothing stands between: in a command line, and in languages that put no sign there.
 _FLAGGED = _shape(
@@ -71,6 +92,7 @@ _FLAGGED = _shape(
 _TOLD = _shape(
     r"(?:密码|密碼|口令|密钥|密鑰|パスワード)\s{0,4}(?:是|为|為|は)?\s{0,4}"
     r"(?P<value>(?![:=\[])[^\s\"',;\u0080-\U0010ffff]{6,256})"
+    r"|(?:验证码|驗證碼)\s{0,4}(?::|是|为|為)?\s{0,4}(?P<code>\d{4,8})(?!\d)"
 )
 _PASSWORDS = ("pass", "pwd", "密码", "密碼", "口令", "パスワード")
 
@@ -78,15 +100,16 @@ _PASSWORDS = ("pass", "pwd", "密码", "密碼", "口令", "パスワード")
 # What the shapes need: most texts have none of it, and are done without trying each of them.
 _WORDS = (
     "key", "token", "secret", "pass", "pwd", "credential", "bearer", "basic", "eyj", "xox", "://",
-    "-----begin",
+    "-----begin", "cookie",
 )  # fmt: skip
 _RUN_LENGTH = 16
 _SECRET_HINT = re.compile(
-    rf"(?i:{'|'.join(_WORDS)})|[A-Za-z0-9_-]{{{_RUN_LENGTH}}}|密码|密碼|口令|密钥|密鑰|パスワード"
+    rf"(?i:{'|'.join(_WORDS)})|[A-Za-z0-9_-]{{{_RUN_LENGTH}}}"
+    "|密码|密碼|口令|密钥|密鑰|パスワード|验证码|驗證碼"
 )
 _DIGITS_MIN = 7
 _ACCOUNT_HINT = re.compile(r"[A-Z]{2}\d{2}[ -]?[A-Z0-9]{4}")
-_PERSONAL_HINT = re.compile(rf"@|\d(?:\D{{0,3}}\d){{6}}|{_ACCOUNT_HINT.pattern}")
+_PERSONAL_HINT = re.compile(rf"@|%40|\d(?:\D{{0,3}}\d){{6}}|{_ACCOUNT_HINT.pattern}")
 
 # The same hints over ASCII: searches for constants, after kinds of characters have been made one.
 _OF_RUNS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
@@ -147,7 +170,7 @@ def _may_hold_secrets(text: str) -> bool:
 def _may_hold_personal(text: str) -> bool:
     if not text.isascii():
         return _PERSONAL_HINT.search(text) is not None
-    if "@" in text:
+    if "@" in text or "%40" in text:
         return True
     kinds = text.encode().translate(_KINDS)
     if b"AA99" in kinds and _ACCOUNT_HINT.search(text) is not None:
@@ -242,14 +265,14 @@ def _without_secrets(text: str) -> tuple[str, int]:
         told = _MASK.format(kind)
         reading, found = reading.masked(shape, lambda match, told=told: (match.start(), told))
         count += found
-    for shape, mark in ((_NAMED, _named), (_FLAGGED, _alone), (_TOLD, _alone)):
+    for shape, mark in _MARKED:
         reading, found = reading.masked(shape, mark)
         count += found
     return reading.text, count
 
 
 def _named(match: re.Match[str]) -> tuple[int, str] | None:
-    value = match["value"].strip("\"'")
+    value = match["value"].strip("\\\"'")
     if value.startswith("[redacted") or not _looks_secret(match["name"], value, match["joint"]):
         return None
     kind = "password" if _is_password(match["name"]) else "secret"
@@ -258,9 +281,19 @@ def _named(match: re.Match[str]) -> tuple[int, str] | None:
 
 def _alone(match: re.Match[str]) -> tuple[int, str] | None:
     """A value that nothing but its place names: only one with a digit is no word."""
-    if not any(ch.isdigit() for ch in match["value"]):
+    which = match.lastgroup or "value"
+    if not any(ch.isdigit() for ch in match[which]):
         return None
-    return match.start("value"), _MASK.format("password")
+    return match.start(which), _MASK.format("password")
+
+
+def _whole(match: re.Match[str]) -> tuple[int, str]:
+    return match.start("value"), _MASK.format("token")
+
+
+_MARKED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], tuple[int, str] | None]], ...] = (
+    (_NAMED, _named), (_TAGGED, _named), (_COOKIE, _whole), (_FLAGGED, _alone), (_TOLD, _alone),
+)  # fmt: skip
 
 
 def _is_password(name: str) -> bool:
@@ -270,7 +303,7 @@ def _is_password(name: str) -> bool:
 def _looks_secret(name: str, value: str, joint: str) -> bool:
     """Whether a named value is a secret rather than prose ("the token is refreshed")."""
     strange = any(ch.isdigit() or not ch.isalnum() for ch in value)
-    signed = any(ch in "=:：＝" for ch in joint)
+    signed = any(ch in "=:：＝>" for ch in joint)
     if _is_password(name) and signed:
         return True
     return strange and len(value) >= (6 if signed else 8)

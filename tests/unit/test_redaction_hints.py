@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 from hindsight_ray.core import personal
 from hindsight_ray.core.cleaning import clean_event
 from hindsight_ray.core.redaction import (
-    _FLAGGED,  # pyright: ignore[reportPrivateUsage]
-    _NAMED,  # pyright: ignore[reportPrivateUsage]
+    _MARKED,  # pyright: ignore[reportPrivateUsage]
     _PERSONAL_HINT,  # pyright: ignore[reportPrivateUsage]
     _SECRET_HINT,  # pyright: ignore[reportPrivateUsage]
     _SHAPES,  # pyright: ignore[reportPrivateUsage]
-    _TOLD,  # pyright: ignore[reportPrivateUsage]
     _URL,  # pyright: ignore[reportPrivateUsage]
     _may_hold_personal,  # pyright: ignore[reportPrivateUsage]
     _may_hold_secrets,  # pyright: ignore[reportPrivateUsage]
@@ -28,7 +26,7 @@ from hindsight_ray.core.redaction import (
 from hindsight_ray.domain.event import Event
 from hindsight_ray.domain.privacy import EVERYTHING, Handling, Privacy
 
-_SECRETS = [*(shape for _, shape in _SHAPES), _NAMED, _FLAGGED, _TOLD]
+_SECRETS = [*(shape for _, shape in _SHAPES), *(shape for shape, _ in _MARKED)]
 _PERSONAL = [shape for _, shape, _ in personal.SHAPES]
 
 
