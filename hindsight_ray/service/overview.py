@@ -1,7 +1,8 @@
 """Who can see a scope, and what can a caller see: for those who hold `audit`. Whoever shares their
 own scope is told who can see that.
 
-Both are decided by the policy at one revision, read in the transaction that writes down who asked.
+Both are decided by the policy at one revision. The lists are made outside any transaction: nobody
+waits for them who would write.
 """
 
 from hindsight_ray.core.access import compile_access
@@ -19,13 +20,15 @@ from hindsight_ray.service.world import World
 
 async def who_sees(world: World, caller: Caller, command: WhoSees) -> SeersAnswer:
     """Raises `AccessDenied` without `audit` on the scope, or `share` on one's own."""
-    async with world.ledger.writing() as unit:
+    async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller)
-        right = _right(admitted, command.scope)
+        _right(admitted, command.scope)
         index = await policy_index(world, unit, admitted.revision)
-        found, complete = holders(index, caller.tenant, command.scope, command.action, admitted.now)
+    found, complete = holders(index, caller.tenant, command.scope, command.action, admitted.now)
+    async with world.ledger.writing() as unit:
+        still = await admit(world, unit, caller)
         await note_done(
-            unit, admitted, verb="WhoSees", action=right, scope=command.scope,
+            unit, still, verb="WhoSees", action=_right(still, command.scope), scope=command.scope,
             name=f"{command.scope} {command.action}",
         )  # fmt: skip
     return SeersAnswer(
@@ -58,19 +61,22 @@ def _right(admitted: Admitted, scope: str) -> Action:
 
 async def sees(world: World, caller: Caller, command: Sees) -> SeesAnswer:
     """Raises `AccessDenied` without `audit` on `global`. Without names it is about the asker."""
-    async with world.ledger.writing() as unit:
+    about = caller
+    if command.agent is not None or command.user is not None:
+        about = caller_of(caller.tenant, agent=command.agent, user=command.user)
+    async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller)
         admitted.require("audit", GLOBAL)
-        about = caller
-        if command.agent is not None or command.user is not None:
-            about = caller_of(caller.tenant, agent=command.agent, user=command.user)
         index = await policy_index(world, unit, admitted.revision)
         catalogue = await unit.keys.all(caller.tenant)
-        recorded = sorted({scope for filed in catalogue.values() for scope in scopes_of(filed)})
-        scopes, complete = held(index, about, recorded[: 10 * LISTED_MAX], admitted.now)
-        access = compile_access(index, about, admitted.now)
+    recorded = sorted({scope for filed in catalogue.values() for scope in scopes_of(filed)})
+    scopes, complete = held(index, about, recorded[: 10 * LISTED_MAX], admitted.now)
+    access = compile_access(index, about, admitted.now)
+    async with world.ledger.writing() as unit:
+        still = await admit(world, unit, caller)
+        still.require("audit", GLOBAL)
         await note_done(
-            unit, admitted, verb="Sees", action="audit", scope=GLOBAL,
+            unit, still, verb="Sees", action="audit", scope=GLOBAL,
             name=spoken(about.agent, about.user),
         )  # fmt: skip
     return SeesAnswer(
