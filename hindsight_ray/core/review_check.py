@@ -31,11 +31,28 @@ _PRAISE = frozenset({
     "went", "goes", "go", "and", "or", "of", "to", "in", "on", "at", "with", "for", "as", "by",
     "job's", "task", "tasks", "run", "step", "steps", "result", "results", "way", "manner",
     "approach", "going", "communication", "collaboration", "teamwork", "effort", "efforts",
-    "attitude",
+    "attitude", "helpful", "polite", "politely", "friendly", "professional", "professionally",
+    "clear", "clearly", "strong", "thorough", "thoroughly", "satisfied", "happy", "pleased",
+    "success", "nicely", "highly",
+})  # fmt: skip
+# What is praised, and says nothing beside praise; alone it may yet be said of something.
+_PRAISED = frozenset({
+    "user", "users", "customer", "outcome", "process", "execution", "executed", "coordination",
+    "coordinated", "collaborated", "cooperated", "communicated", "together", "between", "each",
+    "other", "response", "responses", "conversation", "interaction",
 })  # fmt: skip
 _PRAISE_CHINESE = re.compile(
     r"(?:做得|干得|表现|完成|处理|执行|配合|非常|十分|整体|任务|步骤|团队|大家|工作|很|太|真|都|得|的|了|地"
     r"|好|棒|优秀|出色|完美|漂亮|不错|成功|顺利|有效|高效|到位|满意|给力|继续|保持|你|您|我们|他们|是|在)"
+)
+_PRAISED_CHINESE = re.compile(
+    r"(?:合作|协作|沟通|清晰|默契|效率|高|整个|过程|代理|之间|用户|客户|结果|感到|态度|认真|专业|友好|礼貌|耐心|及时|回复|对话|对)"
+)
+_PRAISES = re.compile(
+    r"\b(?:good|great|excellent|well|nice|perfect|effective|efficient|success|smooth|helpful|polite"
+    r"|strong|clear|satisfied|happy|pleased|professional|thorough|friendly)"
+    r"|好|棒|优秀|出色|完美|不错|成功|顺利|有效|满意|清晰|默契|高效|效率|专业|友好|耐心",
+    re.IGNORECASE,
 )
 _CONTENT_WORDS_MIN = 2
 _ECHO_WORDS_MIN = 4
@@ -123,10 +140,17 @@ def second_person(advice: str) -> bool:
 
 
 def empty_praise(text: str) -> bool:
-    """Whether nothing is left once praise and filler words are taken out."""
-    said = (word.strip(".-_") for word in words(_PRAISE_CHINESE.sub("", text)))
-    left = [word for word in said if word and word not in _PRAISE]
-    return len(left) < _CONTENT_WORDS_MIN
+    """Whether nothing is left once praise, what is praised and filler words are taken out."""
+    bare = _PRAISE_CHINESE.sub("", text)
+    if len(_left(bare, _PRAISE)) < _CONTENT_WORDS_MIN:
+        return True
+    named = _left(_PRAISED_CHINESE.sub("", bare), _PRAISE | _PRAISED)
+    return not named and _PRAISES.search(text) is not None
+
+
+def _left(text: str, without: frozenset[str]) -> list[str]:
+    said = (word.strip(".-_") for word in words(text))
+    return [word for word in said if word and word not in without]
 
 
 def from_memory(text: str, memory: str) -> bool:

@@ -48,6 +48,13 @@ def test_a_citation_of_an_unknown_event_is_rejected_with_its_claim() -> None:
         "做得很好",
         "整体表现非常出色，继续保持！",
         "!!!",
+        "The agents collaborated effectively and communicated clearly",
+        "Strong coordination between agents",
+        "The user was satisfied with the outcome",
+        "团队合作很好",
+        "代理表现出色，沟通清晰",
+        "配合默契，效率很高",
+        "用户对结果很满意",
     ],
 )
 def test_empty_praise_is_rejected(praise: str) -> None:
@@ -62,6 +69,10 @@ def test_empty_praise_is_rejected(praise: str) -> None:
         "Checking the release list first was effective: rollback then worked",
         "`deploy` worked well with release 41",
         "先查版本列表再回滚，做得很好",
+        "The user confirmed the outcome",
+        "The response was clear after the schema was given",
+        "用户确认了结果",
+        "高并发时写入失败",
     ],
 )
 def test_praise_with_content_stands(claim: str) -> None:
