@@ -15,7 +15,7 @@ from hindsight_ray.adapters.erasing import SqlErasing
 from hindsight_ray.adapters.home import LEDGER_FILE, Home
 from hindsight_ray.adapters.ledger.sql.audit import Chains
 from hindsight_ray.adapters.ledger.sql.ledger import WRITER, SqlLedger
-from hindsight_ray.adapters.ledger.sql.server import Server
+from hindsight_ray.adapters.ledger.sql.server import ADDRESS_IS, Server
 from hindsight_ray.adapters.models.remembered import RememberingEmbedder
 from hindsight_ray.adapters.policy.audit_key import AuditKey
 from hindsight_ray.adapters.policy.on_demand import CasbinOnDemand
@@ -145,7 +145,7 @@ def database_of(home: Path, settings: Settings) -> Path | Server:
     if not address:
         raise InvalidSettings(
             f"`postgres_dsn_env` names the environment variable {name!r}, which is not set here;"
-            " set it to `postgresql://user:password@host:5432/database` on every node",
+            f" set it to the server's address on every node, {ADDRESS_IS}",
             setting="postgres_dsn_env",
         )
     return Server(address, f"`{name}`")

@@ -14,13 +14,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
-from hindsight_ray.adapters.home import LEDGER_FILE, Home, check_whole, deployment_address
+from hindsight_ray.adapters.home import Home, check_whole, deployment_address
+from hindsight_ray.adapters.ledger.sql import SqlLedger
 from hindsight_ray.adapters.policy.tickets import KEY_FILE, load_signer
-from hindsight_ray.compose.embedded import world_of_home
+from hindsight_ray.compose.embedded import database_of, world_of_home
 from hindsight_ray.compose.space import embedder_of
 from hindsight_ray.core.report.counts import counted
 from hindsight_ray.domain.settings import Settings
-from hindsight_ray.errors import Busy, HindsightError, HomeInUse, Unavailable
+from hindsight_ray.errors import Busy, HindsightError, HomeInUse, InvalidSettings, Unavailable
 from hindsight_ray.service.world import World
 from hindsight_ray.settings import load_settings
 
@@ -121,10 +122,10 @@ async def _inside(folder: Path, settings: Settings) -> Sequence[Finding]:
     store = await _store(settings)
     if any(one.state == "fault" for one in store):
         return store
-    if settings.ledger == Settings().ledger and not (folder / LEDGER_FILE).is_file():
-        seen = f"{LEDGER_FILE} is not there, and the home's keys are"
-        return [*store, Finding("ledger", "fault", seen, _FROM_BACKUP)]
     try:
+        missing = await _missing(folder, settings)
+        if missing is not None:
+            return [*store, missing]
         with Home.embedded(folder) as home:
             opened = await world_of_home(home.path, settings)
             try:
@@ -134,8 +135,28 @@ async def _inside(folder: Path, settings: Settings) -> Sequence[Finding]:
     except (Unavailable, Busy, HomeInUse) as error:
         step = "the ledger is not damaged: see to that, and ask again"
         return [*store, Finding("ledger", "fault", error.message, step)]
+    except InvalidSettings as error:
+        step = "correct that, in settings.json or in the environment"
+        return [*store, Finding("ledger", "fault", error.message, step)]
     except HindsightError as error:
         return [*store, Finding("ledger", "fault", error.message, _FROM_BACKUP)]
+
+
+async def _missing(folder: Path, settings: Settings) -> Finding | None:
+    """A ledger that has not been begun, though the home has: it would be begun by a look inside."""
+    where = database_of(folder, settings)
+    if isinstance(where, Path):
+        if where.is_file():
+            return None
+        seen = f"{where.name} is not there, and the home's keys are"
+        return Finding("ledger", "fault", seen, _FROM_BACKUP)
+    if await SqlLedger.is_begun(where):
+        return None
+    seen = f"the database that {where.named} names is empty, and the home's keys are here"
+    step = (
+        "see that it is this home's; where none was begun, a first `hindsight-ray write` begins it"
+    )
+    return Finding("ledger", "fault", seen, step)
 
 
 async def _store(settings: Settings) -> Sequence[Finding]:
@@ -146,7 +167,7 @@ async def _store(settings: Settings) -> Sequence[Finding]:
     try:
         missed, misranked, put = await weaviate.missed(settings, embedder_of(settings).space)
     except HindsightError as error:
-        step = 'start it, or open the home with `store="embedded"`: the ledger has every vector'
+        step = 'see to that, or open the home with `store="embedded"`: the ledger has every vector'
         return (Finding("memory store", "fault", error.message, step),)
     seen = (
         f"Weaviate at {settings.weaviate_url} finds what it acknowledged, {put - missed} of {put}"

@@ -12,6 +12,9 @@ import pytest
 import hindsight_ray as hr
 from hindsight_ray.adapters.ledger.sql import SqlLedger
 from hindsight_ray.adapters.ledger.sql.postgres import Server
+from hindsight_ray.adapters.ledger.sql.server import ADDRESS_IS
+from hindsight_ray.core.redaction import redacted
+from hindsight_ray.entry.doctor import examine
 from hindsight_ray.errors import Busy, HomeInvalid, InvalidSettings, Unavailable
 from tests.ledgers import new_database, server_database
 from tests.records import memory_of, name_of, put, rows, run_of
@@ -134,6 +137,37 @@ async def test_a_server_that_is_too_old_is_refused_by_name() -> None:
     ) as dsn:
         refusal = await _refusal(dsn)
     assert "PostgreSQL 12; it needs 13 or newer" in refusal.message
+
+
+@pytest.mark.covers("cli.doctor")
+async def test_the_doctor_begins_no_ledger_in_an_empty_database_and_blames_settings_for_themselves(
+    tmp_path: Path, postgres_server: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def ledger() -> tuple[str, str]:
+        (found,) = [one for one in await examine(tmp_path) if one.what == "ledger"]
+        return found.state, found.seen + found.next_step
+
+    choices = {"ledger": "postgresql", "postgres_dsn_env": "DSN_LOOKED_AT", "embedding": "hashed"}
+    monkeypatch.setenv("DSN_LOOKED_AT", new_database(postgres_server))
+    await (await hr.open(tmp_path, **choices)).close()
+    assert (await ledger())[0] == "ok"
+    other = new_database(postgres_server)
+    monkeypatch.setenv("DSN_LOOKED_AT", other)
+    for _ in range(2):
+        state, told = await ledger()
+        assert state == "fault"
+        assert "is empty" in told
+    assert not await SqlLedger.is_begun(Server(other, "`DSN`"))
+    monkeypatch.delenv("DSN_LOOKED_AT")
+    state, told = await ledger()
+    assert state == "fault"
+    assert "not set here" in told
+    assert "backup" not in told
+
+
+async def test_what_an_address_looks_like_is_said_in_words_that_nobody_masks() -> None:
+    said = f"set it, {ADDRESS_IS}"
+    assert redacted(said) == (said, 0)
 
 
 async def test_an_address_that_is_none_is_refused_without_being_repeated() -> None:

@@ -17,6 +17,7 @@ from hindsight_ray.adapters.stores.weaviate.store import WeaviateStore
 from hindsight_ray.domain.rows import EmbeddingSpace
 from hindsight_ray.errors import (
     HomeInvalid,
+    InvalidSettings,
     SpaceMismatch,
     Unavailable,
 )
@@ -102,6 +103,12 @@ async def test_a_server_that_is_away_is_named_with_the_remedy() -> None:
     assert f"127.0.0.1:{port}" in error.message
     assert "weaviate_url" in error.message
     assert seconds < 10
+
+
+@pytest.mark.covers("store.server")
+async def test_one_port_for_http_and_grpc_is_refused_by_the_settings_name() -> None:
+    with pytest.raises(InvalidSettings, match="weaviate_grpc_port"):
+        await WeaviateStore.open(Server("http://127.0.0.1:8080", 8080), FOUR)
 
 
 @pytest.mark.covers("store.server")

@@ -150,6 +150,16 @@ class SqlLedger:
             raise
         return ledger
 
+    @classmethod
+    async def is_begun(cls, server: Server) -> bool:
+        """Whether a server's database holds a ledger. Makes none. Raises as `open` does."""
+        ledger = cls(server, readers=1)
+        try:
+            async with ledger._unit(ledger._readers, write=False) as unit:
+                return await unit.work.do(_version) > 0
+        finally:
+            await ledger.close()
+
     @property
     def in_file(self) -> bool:
         """Whether the database is a file beside which nothing else is kept of it."""

@@ -18,7 +18,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from hindsight_ray.adapters.ledger.sql.server import Server
+from hindsight_ray.adapters.ledger.sql.server import ADDRESS_IS, Server
 from hindsight_ray.errors import (
     Busy,
     HindsightError,
@@ -183,10 +183,7 @@ def _parts(dsn: str, named: str) -> dict[str, Any]:
     try:
         return dict(conninfo_to_dict(dsn))
     except psycopg.ProgrammingError:
-        raise InvalidSettings(
-            f"{named} is no PostgreSQL address; it looks like"
-            " `postgresql://user:password@host:5432/database`"
-        ) from None
+        raise InvalidSettings(f"{named} is no PostgreSQL address, which is {ADDRESS_IS}") from None
 
 
 def _refuse_unfit(raw: Raw, server: Server) -> None:

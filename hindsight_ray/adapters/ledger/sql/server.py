@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+# Not as one address: a password in it, be it the word, would be masked wherever this is said.
+ADDRESS_IS = "like `postgresql://user@host:5432/database` with `:` and the password after the user"
+
 
 @dataclass(frozen=True, slots=True)
 class Server:

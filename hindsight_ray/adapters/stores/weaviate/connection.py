@@ -162,9 +162,16 @@ def _parameters(server: Server) -> ConnectionParams:
             setting="weaviate_url",
         )
     secure = parts.scheme == "https"
+    port = parts.port or (443 if secure else 80)
+    if port == (server.grpc_port or _GRPC_PORT):
+        raise InvalidSettings(
+            f"`weaviate_grpc_port` is {port}, as that of `weaviate_url`: a server answers HTTP and"
+            " gRPC at two ports",
+            setting="weaviate_grpc_port",
+        )
     return ConnectionParams.from_params(
         http_host=parts.hostname,
-        http_port=parts.port or (443 if secure else 80),
+        http_port=port,
         http_secure=secure,
         grpc_host=parts.hostname,
         grpc_port=server.grpc_port or _GRPC_PORT,
