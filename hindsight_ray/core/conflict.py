@@ -6,6 +6,7 @@ never makes a duplicate: the words have to agree as well. It is exact about what
 keeps apart whatever it is not sure of.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,9 +24,10 @@ from hindsight_ray.domain.rows import EmbeddingSpace
 Likeness = Literal["same", "fuller", "briefer", "opposite", "different", "unsure"]
 """How a new statement stands to a kept one.
 
-`same`: nothing is lost by keeping either. `fuller`, `briefer`: the new one says the same with one
-word more or less. `opposite`: the same words, turned by a negation or an opposed word.
-`different`: other numbers, names, conditions or words. `unsure`: alike, and rules cannot tell.
+`same`: nothing is lost by keeping either. `fuller`, `briefer`: the new one says the same and goes
+on, or stops before the kept one does. `opposite`: the same words, turned by a negation or an
+opposed word. `different`: other numbers, names, conditions or words. `unsure`: alike, and rules
+cannot tell.
 """
 
 
@@ -43,7 +45,7 @@ _CONDITIONS = listed(
     "barely scarcely almost nearly few little occasionally partly mostly usually 如果 若 除非 除 "
     "只 仅 僅 直到 总 有时 几乎 很少 难得 未必"
 )
-# Words that change what a statement says, however many others agree: none is merely more of it.
+# Words that change what a statement says, though they come after it.
 _CHANGING = listed(
     "may might can could should must would will shall was were had did used former previous next "
     "last future old new fake alleged supposed supposedly planned proposed some many most all any "
@@ -76,7 +78,8 @@ _SAYING_FORMS = frozenset(map(singular, _SAYING)) | _SAYING
 _COMMON_MIN = 2
 _MAY_DIFFER = frozenset({"always"})
 
-_LONG_WORDS = 6  # in a shorter statement one word more or less is another statement
+_CLAUSE_WORDS = 4  # a shorter one may be the beginning of anything
+_GOES_ON = re.compile(r", and |; (?:and )?|[,;] ?(?:并且|而且|并)|;(?=[\u3400-\u9fff])")
 _MARKS = frozenset(PUNCTUATION + "・ \t\r\n\u3000")
 
 
@@ -144,16 +147,16 @@ def likeness(new: Reading, kept: Reading, similarity: float, space: EmbeddingSpa
         return "opposite"
     if _particulars_differ(new, kept):
         return "different"
+    if similarity >= space.merge_at:
+        if _goes_on(new, kept):
+            return "fuller"
+        if _goes_on(kept, new):
+            return "briefer"
     if similarity < space.duplicate_at:
         return "unsure"
     if new.forms == kept.forms:
         return "same"
-    more, less = Counter(new.forms) - Counter(kept.forms), Counter(kept.forms) - Counter(new.forms)
-    if more.total() + less.total() == 1 and min(len(new.forms), len(kept.forms)) >= _LONG_WORDS:
-        if any(map(_changes, (*more, *less))):
-            return "different"
-        return "fuller" if more else "briefer"
-    return "different" if more or less else "unsure"
+    return "unsure" if Counter(new.forms) == Counter(kept.forms) else "different"
 
 
 def unlike(new: Reading, kept: str) -> bool:
@@ -288,6 +291,25 @@ def _particulars_differ(new: Reading, kept: Reading) -> bool:
     if Counter(new.forms) == Counter(kept.forms):
         return new.forms != kept.forms  # the same words in another order: who does what to whom
     return False
+
+
+def _goes_on(longer: Reading, shorter: Reading) -> bool:
+    """Whether the longer one says all of the shorter, word for word, and then something more.
+
+    A word within it would not do: the owner of the legacy service is not that of the service.
+    """
+    said, more = _bare(shorter), _bare(longer)
+    if len(shorter.forms) < _CLAUSE_WORDS or not more.startswith(said):
+        return False
+    joint = _GOES_ON.match(more, len(said))
+    if joint is None:
+        return False
+    rest = read(more[joint.end() :]).forms
+    return len(rest) > 1 and not any(map(_changes, rest))
+
+
+def _bare(reading: Reading) -> str:
+    return " ".join(reading.plain.casefold().split()).rstrip(" .!。！")
 
 
 def _changes(form: str) -> bool:

@@ -74,12 +74,37 @@ def test_rules_do_not_decide_about_paraphrases() -> None:
     assert _likeness("Alice likes brief replies", "Alice prefers short answers", 0.9) == "unsure"
 
 
-def test_one_word_more_in_a_long_statement_is_the_fuller_one() -> None:
-    kept = "The billing service retries failed card payments after some minutes"
-    assert _likeness(kept.replace("card", "card and bank"), kept) != "same"
-    fuller = kept.replace("billing", "central billing")
+@pytest.mark.parametrize(
+    ("kept", "fuller"),
+    [
+        ("The depot of the shop opens early", "The depot of the shop opens early, and closes late"),
+        ("Refunds take the support team a week", "refunds take the support team a week; ask them."),
+        ("仓库每天早上开门", "仓库每天早上开门，并且晚上关门"),
+    ],
+)
+def test_a_statement_that_says_another_and_goes_on_is_the_fuller_one(
+    kept: str, fuller: str
+) -> None:
     assert _likeness(fuller, kept) == "fuller"
     assert _likeness(kept, fuller) == "briefer"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The owner of the service is Dana", "The owner of the legacy service is Dana"),
+        ("Use this key for the payment gateway", "Use this key for the test payment gateway"),
+        ("The nightly backup runs on the server", "The nightly backup runs on the backup server"),
+        ("Users need a password to open the page", "Users need a password to open the hidden page"),
+        ("The depot of the shop opens early", "The depot of the shop opens early, and may close"),
+        ("The depot of the shop opens early", "The depot of the shop opens early and late"),
+        ("The shop sells tea", "The shop sells tea, and coffee beans"),
+        ("支付服务的日志保存在北京", "支付服务的错误日志保存在北京"),
+    ],
+)  # fmt: skip
+def test_a_word_more_within_a_statement_is_another_statement(one: str, other: str) -> None:
+    assert _likeness(one, other, 0.99) not in ("same", "fuller", "briefer")
+    assert _likeness(other, one, 0.99) not in ("same", "fuller", "briefer")
 
 
 def test_tags_name_what_sets_a_statement_apart() -> None:

@@ -141,7 +141,7 @@ async def test_an_unchanged_text_changes_no_author(home: Staged) -> None:
 @pytest.mark.parametrize("reworded", ["by update", "by a fuller twin"])
 async def test_who_rewords_an_equal_word_may_not_sink_it_alone(home: Staged, reworded: str) -> None:
     long = "Deploys to production require written approval from the platform lead on weekdays"
-    fuller = long.replace("approval", "formal approval")
+    fuller = f"{long}, and are announced"
     first, second = await home.ticket(agent="first"), await home.ticket(agent="second")
     await ask(
         home, first, c.Share, scope="agent:first", to="agent:second", actions=("read", "write")

@@ -214,7 +214,7 @@ def test_what_was_accepted_stays_where_nobody_heavier_speaks_against_it(
 
 @pytest.mark.covers("write.whose")
 def test_an_accepted_text_is_not_reworded_by_what_nobody_accepted() -> None:
-    fuller = _LONG.replace("approval", "formal approval")
+    fuller = f"{_LONG}, and are announced"
     assert _judged(fuller, _LONG, _SAID, _ACCEPTED).merged is None
     merged = _judged(fuller, _LONG, _SAID.model_copy(update={"weight": 0.9}), _ACCEPTED).merged
     assert merged is not None
@@ -227,7 +227,7 @@ def test_an_accepted_text_is_not_reworded_by_what_nobody_accepted() -> None:
 @pytest.mark.covers("write.whose")
 def test_a_merger_makes_nothing_lighter() -> None:
     heavy = _SAID.model_copy(update={"weight": 1.0})
-    fuller = _LONG.replace("approval", "formal approval")
+    fuller = f"{_LONG}, and are announced"
     assert _judged(fuller, _LONG, _SAID, heavy).merged is None
     with_topic = _draft(_LONG, _SAID).model_copy(update={"topic": "deploys"})
     found = judge(with_topic, _LONG, [Kept(_memory(_LONG, heavy), 0.99)], (), replace(TERMS))
