@@ -38,10 +38,16 @@ class LoopThread:
         return self.submit(job if inspect.iscoroutine(job) else _awaited(job)).result()
 
     def submit(self, job: Coroutine[Any, Any, T]) -> Future[T]:
-        """Start `job` on this loop. Raises `Unavailable` once the loop is stopped."""
+        """Start `job` on this loop. Raises `Unavailable` once the loop is stopped.
+
+        Likewise in a process that was forked: threads stay behind, so nobody would ever answer.
+        """
         if self._stopped:
             job.close()
             raise Unavailable("`client` is closed; open or connect again")
+        if not self._thread.is_alive():
+            job.close()
+            raise _of_another_process()
         return asyncio.run_coroutine_threadsafe(job, self._loop)
 
     def create_task(self, job: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
@@ -49,7 +55,12 @@ class LoopThread:
         return self._loop.create_task(job)
 
     def call_soon(self, callback: Any, *arguments: Any) -> None:
-        """Have `callback` called on this loop, from whichever thread; nothing once stopped."""
+        """Have `callback` called on this loop, from whichever thread; nothing once stopped.
+
+        Raises `Unavailable` in a process that was forked.
+        """
+        if not self._stopped and not self._thread.is_alive():
+            raise _of_another_process()
         try:
             self._loop.call_soon_threadsafe(callback, *arguments)
         except RuntimeError:
@@ -86,6 +97,12 @@ class LoopThread:
             task.cancel()
         if rest:
             self._loop.run_until_complete(asyncio.gather(*rest, return_exceptions=True))
+
+
+def _of_another_process() -> Unavailable:
+    return Unavailable(
+        "`client` was opened in the process that this one was forked from; open or connect here"
+    )
 
 
 async def _awaited(job: Awaitable[T]) -> T:

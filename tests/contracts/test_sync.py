@@ -1,6 +1,8 @@
 """The synchronous client: the same calls, no `await`, from whatever kind of code."""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -61,6 +63,41 @@ def test_errors_arrive_as_they_are(hindsight: Any) -> None:
         memory.no_such_verb()
     with pytest.raises(TypeError, match="no `with`"), memory:
         pass
+
+
+# Uses what it was forked with: a call, an event, and then a client of its own.
+_FORKED = """
+import os, sys
+from hindsight_ray import compose
+from hindsight_ray.errors import Unavailable
+
+with compose.open_sync(sys.argv[1], embedding="hashed") as client:
+    ticket = client.issue_ticket(tenant="acme", agent="planner", user="alice")
+    memory = client.as_caller(ticket)
+    run = memory.run(goal="Fork", task_type="test").__enter__()
+    child = os.fork()
+    if child == 0:
+        for ask in (lambda: memory.search("x"), lambda: run.decide("x"), client.tenants):
+            try:
+                ask()
+            except Unavailable as error:
+                assert "forked" in error.message
+            else:
+                os._exit(1)
+        with compose.open_sync(sys.argv[1]) as mine:
+            mine.as_caller(ticket).write("Kept by the child")
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    run.decide("go on")
+    run.__exit__(None, None, None)
+    print(len(memory.search("kept by the child").ids), run.closure.events)
+"""
+
+
+def test_a_forked_process_is_told_to_open_a_client_of_its_own(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", _FORKED, str(tmp_path / "home")]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    assert done.stdout.split() == ["1", "1"], done.stderr
 
 
 def test_it_works_inside_a_running_event_loop(hindsight: Any) -> None:
