@@ -72,6 +72,10 @@ async def test_whom_the_policy_lets_read_is_named_and_not_blamed(hindsight: Hind
     assert report.findings == []
     assert "another agent" in report.allowed
     assert "the same names in another tenant" in report.strangers
+    await try_tools(hindsight, report)
+    await try_routes(hindsight, report)
+    assert report.findings == []
+    assert report.allowed.count("another user") == 1
 
 
 async def _found(hindsight: Hindsight, kind: type[c.Command]) -> Report:

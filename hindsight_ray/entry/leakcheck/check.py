@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 
 from hindsight_ray.client.hindsight import Hindsight
 from hindsight_ray.domain import commands as c
+from hindsight_ray.domain.caller import Ticket
 from hindsight_ray.entry.leakcheck.planted import Facts, Names, Planted, absent, plant, word
 from hindsight_ray.entry.leakcheck.strangers import Stranger, strangers
 from hindsight_ray.entry.leakcheck.table import ATTEMPTS, untried
@@ -17,6 +18,7 @@ from hindsight_ray.errors import HindsightError, InvalidTicket
 from hindsight_ray.service.door import VERBS
 
 _ANY = TypeAdapter(Any)
+_OUTSIDE = "the same names in another tenant"
 _SEEN_CHARACTERS_MAX = 400
 # What differs between two calls that tell the same: ids, times, digests, scores (they age).
 _VARYING = (
@@ -94,13 +96,44 @@ async def check(
     return report
 
 
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asks at a door: of which names, in the tenants with and without what was planted."""
+
+    kind: str
+    tenants: tuple[str, str]
+    agent: str | None
+    user: str
+
+    @property
+    def records_as(self) -> str:
+        return self.agent or self.user
+
+    async def ticket(self, hindsight: Hindsight, tenant: str) -> Ticket:
+        """A fresh one: what was asked before may have ended the last."""
+        return await hindsight.issue_ticket(tenant=tenant, agent=self.agent, user=self.user)
+
+
+async def asker(hindsight: Hindsight, report: Report, planted: Planted, empty: Facts) -> Asker:
+    """Another user; where the policy lets that one read, somebody of another tenant."""
+    names = planted.facts.names
+    other = Stranger("another user", "", names.other_user, None, names.other_user)
+    if not await _may_read(hindsight, planted, other):
+        tenants = (planted.facts.tenant, empty.tenant)
+        return Asker(other.kind, tenants, other.agent, names.other_user)
+    if other.kind not in report.allowed:
+        report.allowed.append(other.kind)
+    tenants = (report.tenant(), report.tenant())
+    return Asker(_OUTSIDE, tenants, names.agent, names.user)
+
+
 async def _outside(hindsight: Hindsight, planted: Planted, tenant: str) -> Stranger:
     """Somebody of the owner's names and session, in a tenant of their own."""
     names = planted.facts.names
     ticket = await hindsight.issue_ticket(
         tenant=tenant, agent=names.agent, user=names.user, session=planted.facts.session
     )
-    return Stranger("the same names in another tenant", ticket.token, names.agent)
+    return Stranger(_OUTSIDE, ticket.token, names.agent)
 
 
 async def _may_read(hindsight: Hindsight, planted: Planted, stranger: Stranger) -> bool:

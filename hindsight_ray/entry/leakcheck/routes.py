@@ -1,4 +1,4 @@
-"""The HTTP routes, asked by another user: the application itself, with no network between."""
+"""The HTTP routes, asked by somebody else: the application itself, with no network between."""
 
 from collections.abc import MutableMapping
 from typing import Any
@@ -10,7 +10,7 @@ from hindsight_ray.domain import commands as c
 from hindsight_ray.entry.bearer import call_of
 from hindsight_ray.entry.http.app import http_app
 from hindsight_ray.entry.http.verbs import COMMANDS
-from hindsight_ray.entry.leakcheck.check import Report, faults
+from hindsight_ray.entry.leakcheck.check import Report, asker, faults
 from hindsight_ray.entry.leakcheck.planted import Names, absent, plant
 from hindsight_ray.entry.leakcheck.table import ATTEMPTS
 from hindsight_ray.entry.rate import Rates
@@ -19,25 +19,25 @@ _RATES = Rates(1_000_000.0, 1_000_000.0)
 
 
 async def try_routes(hindsight: Hindsight, report: Report) -> None:
-    """Add to the report what the routes tell another user of secrets planted anew."""
+    """Add to the report what the routes tell somebody else of secrets planted anew."""
     names = Names()
     planted = await plant(hindsight, report.tenant(), names)
     empty = absent(report.tenant(), planted.facts)
     app = http_app(call_of(hindsight), _RATES)
+    stranger = await asker(hindsight, report, planted, empty)
     for word, kind in COMMANDS.items():
         attempts = ATTEMPTS.get(kind.__name__)
         if attempts is None:
             report.untried.append(f"route {word}")
             continue
-        here = await hindsight.issue_ticket(tenant=planted.facts.tenant, user=names.other_user)
-        there = await hindsight.issue_ticket(tenant=empty.tenant, user=names.other_user)
-        asked_here = attempts(planted.facts, names.other_agent)
-        asked_there = attempts(empty, names.other_agent)
+        here, there = [await stranger.ticket(hindsight, one) for one in stranger.tenants]
+        asked_here = attempts(planted.facts, stranger.records_as)
+        asked_there = attempts(empty, stranger.records_as)
         for mine, theirs in zip(asked_here, asked_there, strict=True):
             said = await _answer(app, word, here.token, mine)
             expected = await _answer(app, word, there.token, theirs)
             wrong = faults(planted, (said, mine.model_dump_json()), (expected, empty))
-            report.note("another user", f"route {word}", said, wrong)
+            report.note(stranger.kind, f"route {word}", said, wrong)
 
 
 async def _answer(app: Starlette, word: str, token: str, command: c.Command) -> str:
