@@ -33,7 +33,7 @@ cannot tell.
 
 _FILLERS = listed(
     "a an the please kindly you your get gets got being been also just really simply "
-    "的 了 请 請 就 也 都 在 于 於 是 为 為 之 时 時 当 當 を に は が の です ます"
+    "的 请 請 就 也 都 在 于 於 是 为 為 之 时 時 当 當 を に は が の です ます"
 )
 _NEGATIONS = listed(
     "not no never none without cannot nor neither n't isn't aren't wasn't don't "

@@ -100,6 +100,7 @@ def test_a_statement_that_says_another_and_goes_on_is_the_fuller_one(
         ("The depot of the shop opens early", "The depot of the shop opens early and late"),
         ("The shop sells tea", "The shop sells tea, and coffee beans"),
         ("支付服务的日志保存在北京", "支付服务的错误日志保存在北京"),
+        ("重启支付服务的服务器", "重启了支付服务的服务器"),  # to be done, and done
     ],
 )  # fmt: skip
 def test_a_word_more_within_a_statement_is_another_statement(one: str, other: str) -> None:
