@@ -183,7 +183,8 @@ def untried(verbs: Iterable[type[c.Command]]) -> Sequence[str]:
 TOOLS: dict[str, Callable[[Facts], Sequence[dict[str, Any]]]] = {
     "memory_write": lambda f: [
         {"content": f"The {f.trigger} depot opens with a word", "scope": f.scope},
-        {"content": f"The {f.trigger} depot has a wide door"},
+        # Longer, so that no search finds both alike, whose order would be that of their ids.
+        {"content": f"The {f.trigger} depot has a wide door that nobody uses in winter"},
     ],
     "memory_search": lambda f: [
         {"query": f"{f.trigger} depot", "k": 100},
