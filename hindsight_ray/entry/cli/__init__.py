@@ -32,6 +32,7 @@ from hindsight_ray.entry.cli import (
     policies,
     runs,
     serve,
+    setting,
     sharing,
     show,
     tickets,
@@ -88,8 +89,8 @@ def program() -> typer.Typer:
         callback=begun,
     )
     for module in (
-        operate, memories, one_memory, runs, attribution, tickets, sharing, policies, audits, leaks,
-        people, upkeep, deployment, serve, keeping,
+        operate, setting, memories, one_memory, runs, attribution, tickets, sharing, policies,
+        audits, leaks, people, upkeep, deployment, serve, keeping,
     ):  # fmt: skip
         module.add_to(app)
     return app
