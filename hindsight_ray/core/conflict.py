@@ -14,6 +14,7 @@ from datetime import datetime
 from functools import cached_property, lru_cache
 from typing import Literal
 
+from hindsight_ray.core.denials import apart_in, denied_in_han, excludes
 from hindsight_ray.core.keywords import stem
 from hindsight_ray.core.kinds import HAN_NUMBERS, NUMBER_WORDS
 from hindsight_ray.core.skim import lacks
@@ -66,6 +67,10 @@ _OPPOSED: tuple[tuple[str, str], ...] = (
     ("允", "禁"),
 )  # fmt: skip
 _OPPOSITES = {pair for one, other in _OPPOSED for pair in ((one, other), (other, one))}
+_CONTRACTED = {
+    "cannot": "can", "can't": "can", "won't": "will", "shan't": "shall", "ain't": "is",
+}  # fmt: skip
+_CARRIED = frozenset({"do", "does", "did", "to"})
 # Words that say that a thing has a value, and nothing about which.
 _SAYING = listed(
     "is are was were be been has have had its their this that it as for to of in on at by with and "
@@ -200,14 +205,16 @@ def of_one_subject(new: Reading, kept: Reading) -> bool:
     return bool(named) and len(common) >= _COMMON_MIN
 
 
-def negated(new: Reading, kept: Reading) -> bool:
-    """Whether of two opposites one denies the other, rather than that opposed words part them."""
-    return (new.negations + kept.negations) % 2 == 1
-
-
 def denies(new: Reading, kept: Reading) -> bool:
-    """Whether the two are the same words, and one of them denies what the other says."""
-    return negated(new, kept) and _opposite(new, kept)
+    """Whether the two are the same words, and one of them denies what the other says: by a
+    negation, or by a word that leaves no room for its opposite. ("Before" and "after" do.)"""
+    if new.symbols != kept.symbols:
+        return False
+    if (new.negations + kept.negations) % 2 == 1 and _without(new.words) == _without(kept.words):
+        return True
+    if excludes(new.words, kept.words):
+        return True
+    return denied_in_han(new.plain, kept.plain, lambda text: read(text).words)
 
 
 def distinguishing(new: Reading, kept: Reading) -> tuple[str, ...]:
@@ -267,18 +274,15 @@ def rule_on_weight(weight: float, kept: Memory, *, reviewed: bool = True) -> Rul
 
 def _opposite(new: Reading, kept: Reading) -> bool:
     """Whether only a negation or one pair of opposed words sets the two apart."""
-    if (new.negations + kept.negations) % 2 == 1:
-        return _without(new.words) == _without(kept.words) and new.symbols == kept.symbols
-    if len(new.words) != len(kept.words):
-        return False
-    apart = [(a, b) for a, b in zip(new.words, kept.words, strict=True) if a != b]
-    return len(apart) == 1 and apart[0] in _OPPOSITES and new.symbols == kept.symbols
+    if denies(new, kept):
+        return True
+    return apart_in(new.words, kept.words) in _OPPOSITES and new.symbols == kept.symbols
 
 
 def _without(words: Iterable[str]) -> list[str]:
     """Words without negations and the verbs that carry them in English."""
-    carried = frozenset({"do", "does", "did", "to"})
-    return [singular(w) for w in words if w not in _NEGATIONS and w not in carried]
+    found = (_CONTRACTED.get(word, word.removesuffix("n't")) for word in words)
+    return [singular(w) for w in found if w not in _NEGATIONS and w not in _CARRIED]
 
 
 def _particulars_differ(new: Reading, kept: Reading) -> bool:

@@ -15,9 +15,9 @@ from hindsight_ray.core.conflict import (
     Likeness,
     Reading,
     Ruling,
+    denies,
     distinguishing,
     likeness,
-    negated,
     of_one_subject,
     read,
     rule_on_topic,
@@ -332,7 +332,7 @@ def _opposed(
     ruling = rule_on_weight(draft.source.weight, kept)
     if ruling.verdict == "new pending":
         return replace(verdict, pending=True, why=f"it contradicts {kept.id}, and {ruling.why}")
-    if equal and negated(new, read(kept.content)) and kept.status == "active":
+    if equal and denies(new, read(kept.content)) and kept.status == "active":
         ruling = _ruling(draft, kept, terms, what="the statement")
         if ruling.verdict == "new pending":
             return replace(verdict, pending=True, outdated=(), why=ruling.why)

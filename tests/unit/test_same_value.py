@@ -2,7 +2,7 @@
 
 import pytest
 
-from hindsight_ray.core.conflict import negated, read, same_value
+from hindsight_ray.core.conflict import denies, read, same_value
 
 
 @pytest.mark.covers("write.conflict")
@@ -42,5 +42,44 @@ def test_wordings_of_one_value_are_told_from_other_values(
 
 
 def test_a_denial_is_told_from_opposed_words() -> None:
-    assert negated(read("You may deploy on Friday"), read("You may not deploy on Friday"))
-    assert not negated(read("Lint before deploying"), read("Lint after deploying"))
+    assert denies(read("You may deploy on Friday"), read("You may not deploy on Friday"))
+    assert not denies(read("Lint before deploying"), read("Lint after deploying"))
+
+
+@pytest.mark.covers("write.conflict")
+@pytest.mark.parametrize(
+    ("said", "denied"),
+    [
+        ("You can deploy on Friday", "You cannot deploy on Friday"),
+        ("You can deploy on Friday", "You can't deploy on Friday"),
+        ("You should ask first", "You shouldn't ask first"),
+        ("The cache is shared", "The cache isn't shared"),
+        ("The job will be retried", "The job won't be retried"),
+        ("Deploying on Friday is allowed", "Deploying on Friday is forbidden"),
+        ("Always lint before deploying", "Never lint before deploying"),
+        ("周五可以部署", "周五不能部署"),
+        ("允许周五部署", "禁止周五部署"),
+        ("要先备份数据库", "别先备份数据库"),
+    ],
+)
+def test_a_denial_is_known_in_the_forms_that_people_use(said: str, denied: str) -> None:
+    assert denies(read(said), read(denied))
+    assert denies(read(denied), read(said))
+
+
+@pytest.mark.covers("write.conflict")
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Allowed files are scanned", "Forbidden files are scanned"),
+        ("Enabled accounts cost nothing", "Disabled accounts cost nothing"),
+        ("Allow lists are cached", "Deny lists are cached"),
+        ("允许的文件要扫描", "禁止的文件要扫描"),
+        ("启用账户需要审批", "禁用账户需要审批"),
+        ("已支付订单可以退款", "未支付订单可以退款"),
+        ("Restart before the upgrade", "Restart after the upgrade"),
+    ],
+)
+def test_a_word_that_describes_a_thing_denies_nothing(one: str, other: str) -> None:
+    assert not denies(read(one), read(other))
+    assert not denies(read(other), read(one))
