@@ -1,6 +1,6 @@
 """What a caller may ask of its memory: every verb, as a method, for the holder of one ticket."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,6 +29,9 @@ from hindsight_ray.errors import InvalidInput
 if TYPE_CHECKING:
     from hindsight_ray.core.attribution.environment import Environment
 
+_OF_REPLAYS = frozenset(
+    {"players", "policy", "budget", "seed", "among", "decision", "cache", "workers", "submit"}
+)
 _CREDITS = 20  # so many are asked for at a time: each may name a thousand steps
 RunLike = RunRecorder | Run | str
 Opened = Callable[[RunRecorder], None]  # tells the client of a recorder, to be shipped at its end
@@ -161,6 +164,7 @@ class Memory(UpkeepCalls):
         if method is None:
             method = "provenance" if environment is None else "staged"
         if environment is None and method in ("provenance", "blame", "spectrum", "judge"):
+            _refuse_of_replays(options)
             return await self._ask(c.Attribute, run_id=_run_id(run), method=method, **options)
         from hindsight_ray.client import replaying, staged  # noqa: PLC0415 - what few clients need
 
@@ -375,3 +379,14 @@ def _search(asked: str | c.Search, run_id: str | None) -> c.Search:
             f"`searches` must hold queries, not {type(asked).__name__}", field="searches"
         )
     return asked if run_id is None else asked.model_copy(update={"run_id": run_id})
+
+
+def _refuse_of_replays(options: Mapping[str, object]) -> None:
+    """What only replays take is refused by what they need, not as a word that nobody knows."""
+    said = next((name for name in options if name in _OF_REPLAYS), None)
+    if said is not None:
+        raise InvalidInput(
+            f"`{said}` is for replays: give the `environment` that the run was made in; without"
+            ' one, `method="spectrum"` compares the runs of a task',
+            field=said,
+        )

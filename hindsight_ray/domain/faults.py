@@ -91,13 +91,16 @@ _OF_A_VALUE = frozenset({"missing", "extra_forbidden", "too_long", "too_short", 
 
 def told(error: ValidationError) -> InvalidInput:
     """The first thing that pydantic found, as this package says it."""
-    first = error.errors(include_url=False)[0]
+    first, *others = error.errors(include_url=False)
     field = _place(first["loc"]) or "value"
+    unknown = [_place(one["loc"]) for one in others if one["type"] == "extra_forbidden"]
     if first["type"] == "extra_forbidden":
         return InvalidInput(f"`{field}` is not known here", field=field)
     rule = _RULES.get(first["type"], "is not valid")
     known: Mapping[str, Any] = first.get("ctx", {})
     said = rule if isinstance(rule, str) else rule(known)
+    if first["type"] == "missing" and unknown:  # misspelt, more likely than left out
+        return InvalidInput(f"`{field}` {said}, and `{unknown[0]}` is not known here", field=field)
     if first["type"] in _OF_A_VALUE:
         return InvalidInput(f"`{field}` {said}", field=field)
     given = first["input"]

@@ -39,9 +39,9 @@ class Admitted:
     def require(self, action: Action, scope: str) -> None:
         """Raise `AccessDenied` unless the caller may do `action` on `scope`."""
         if not self.access.may(action, scope):
+            by = "`why` itself needs it" if action == "audit" else "an auditor can ask `why`"
             raise AccessDenied(
-                f"`{action}` on `{scope}` is not allowed for `{self.caller.principal}`;"
-                " an auditor can ask `why`",
+                f"`{action}` on `{scope}` is not allowed for `{self.caller.principal}`; {by}",
                 action=action,
                 object=scope,
                 revision=self.revision,

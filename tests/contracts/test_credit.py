@@ -275,3 +275,12 @@ async def test_blame_points_at_the_decision_behind_an_open_failure(kitchen: Clie
     await operator.outcome(run.id, -1.0)
     found = await operator.attribute(run.id, method="blame")
     assert {one.target.id: one.value for one in found.credits} == {first: 0.0, second: -1.0}
+
+
+async def test_an_option_of_replays_without_an_environment_says_what_it_needs(
+    kitchen: Client,
+) -> None:
+    cook, operator = await people(kitchen)
+    run_id, _ = await failed_run(cook, operator)
+    with pytest.raises(InvalidInput, match=r"give the `environment`.*spectrum"):
+        await operator.attribute(run_id, players="memories")

@@ -13,6 +13,7 @@ from hindsight_ray.adapters.policy.profiles import shipped_text
 from hindsight_ray.client.hindsight import Hindsight
 from hindsight_ray.domain import commands as c
 from hindsight_ray.entry import cli
+from hindsight_ray.entry.cli import leaks, show
 from hindsight_ray.entry.leakcheck import Report, check
 from hindsight_ray.entry.leakcheck.routes import try_routes
 from hindsight_ray.entry.leakcheck.table import ATTEMPTS, SHELL, TOOLS, untried
@@ -76,6 +77,22 @@ async def test_whom_the_policy_lets_read_is_named_and_not_blamed(hindsight: Hind
     await try_routes(hindsight, report)
     assert report.findings == []
     assert report.allowed.count("another user") == 1
+
+
+def test_a_report_for_people_groups_what_leaked_and_repeats_no_secret(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    report = Report()
+    for one in ("heron", "egret"):
+        report.note("another user", "route get", one, [f"holds the secret {one!r}"])
+        report.note("another user", "Get 2", one, ["differs from the answer"])
+    show.answer(as_json=False, document=None, picture=show.stacked(*leaks.found(report)))
+    said = capsys.readouterr().out
+    told = [one.split() for one in said.splitlines() if one.startswith("another user")]
+    assert told[0][2:] == ["route", "get", "holds", "a", "secret", "2"]
+    assert told[1][2:] == ["client", "Get", "differs", "from", "the", "answer", "2"]
+    assert "heron" not in said
+    assert "--json" in said
 
 
 async def _found(hindsight: Hindsight, kind: type[c.Command]) -> Report:

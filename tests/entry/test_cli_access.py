@@ -201,3 +201,14 @@ def test_copies_are_told_in_words(tmp_path: Path, capfd: pytest.CaptureFixture[s
     for one in told:
         assert "revisions of memories" in one
         assert not any(f"{name} " in one for name in metadata.tables if "_" in name)
+
+
+def test_why_says_that_it_needs_audit_itself(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    home = _home(tmp_path / "home")
+    ticket = (tmp_path / "home" / "ticket").read_text(encoding="utf-8")
+    assert cli.run(["why", "read", "user:bob", *home, "--ticket", ticket]) == 1
+    said = capfd.readouterr().err
+    assert "`why` itself needs it" in said
+    assert "an auditor can ask" not in said

@@ -283,6 +283,7 @@ async def test_a_revoked_ticket_is_refused_at_once(served: Served) -> None:
         (b'{"query": "\\ud800"}', ""),
         (b'{"query": "x\\u0000y"}', "query"),
         (b"[" * 100_000, "JSON"),
+        (b'{"querry": "x"}', "`query` is missing, and `querry` is not known here"),
     ],
 )
 async def test_a_bad_body_is_refused_and_says_what_is_wrong(
@@ -305,7 +306,9 @@ async def test_what_http_itself_refuses(served: Served) -> None:
     async with httpx2.AsyncClient() as http:
         header = {"Authorization": f"Bearer {token}"}
         assert (await http.get(f"{served.url}/v1/search", headers=header)).status_code == 405
-        assert (await http.post(f"{served.url}/nowhere", headers=header)).status_code == 404
+        lost = await http.post(f"{served.url}/v1/v1/search", headers=header)
+    assert (lost.status_code, lost.json()["error"]) == (404, "NotFound")
+    assert "'/v1/v1/search' is no path here; `/openapi.json`" in lost.json()["message"]
 
 
 @pytest.mark.covers("http.errors")

@@ -1,11 +1,18 @@
 """`leakcheck` from a shell: every verb, tool, route and command as everybody else."""
 
+from collections import Counter
+from typing import TYPE_CHECKING
+
 import typer
+from rich.console import RenderableType
 
 from hindsight_ray.entry.cli import show
 from hindsight_ray.entry.cli.asking import opened
 from hindsight_ray.entry.cli.options import ACCESS, Asked, command
 from hindsight_ray.errors import InvalidSettings
+
+if TYPE_CHECKING:
+    from hindsight_ray.entry.leakcheck import Report
 
 
 def add_to(app: typer.Typer) -> None:
@@ -50,15 +57,37 @@ async def leakcheck(asked: Asked) -> int:
             for f in report.findings
         ],
     }
-    made = show.table("stranger", "asked", "wrong", "answer")
-    for one in report.findings:
-        made.add_row(one.stranger, one.asked, one.wrong, show.plain(one.seen))
-    for name in report.untried:
-        made.add_row("", name, "is not in the table of what is tried", "")
     head = f"{report.answers} answers to {len(report.strangers)} kinds of callers"
     text = f"{head}: nothing leaked" if report.tight else f"{head}: NOT TIGHT"
     parts = [show.plain(text)]
     if report.allowed:
         parts.append(show.plain(f"the policy lets these read: {', '.join(report.allowed)}"))
-    show.answer(asked.json, document, show.stacked(*parts, *([] if report.tight else [made])))
+    show.answer(
+        asked.json, document, show.stacked(*parts, *([] if report.tight else found(report)))
+    )
     return 0 if report.tight else 1
+
+
+def found(report: "Report") -> list[RenderableType]:
+    """How often each caller was told too much by each way in; `--json` has every answer."""
+    told = Counter((one.stranger, *_way(one.asked), _kind(one.wrong)) for one in report.findings)
+    made = show.table("stranger", "door", "verb", "what is wrong", "answers#")
+    for (stranger, door, verb, wrong), number in told.items():
+        made.add_row(stranger, door, verb, wrong, str(number))
+    for name in report.untried:
+        made.add_row("", *_way(name), "is not in the table of what is tried", "")
+    return [made, show.plain("`--json` shows every finding with its answer")]
+
+
+def _way(asked: str) -> tuple[str, str]:
+    """The door and the verb of what was asked: `route get`, `tool memory_get`, or `Get 2`."""
+    first, _, rest = asked.partition(" ")
+    return (first, rest) if first in ("route", "tool") else ("client", first)
+
+
+def _kind(wrong: str) -> str:
+    """What is wrong, without the very secret or id."""
+    for kind in ("holds the secret", "holds the id"):
+        if wrong.startswith(kind):
+            return kind.replace("the", "a", 1) if kind.endswith("secret") else "holds an id"
+    return wrong

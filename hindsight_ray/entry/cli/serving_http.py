@@ -15,5 +15,5 @@ async def serve(asked: Asked, port: int) -> None:
     async with opened(asked) as hindsight, listening(port) as listener:
         app = http_app(call_of(hindsight), Rates.of(hindsight.settings))
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        show.answer(asked.json, {"url": url}, show.plain(f"serving {url}/v1"))
+        show.answer(asked.json, {"url": url}, show.plain(f"serving {url}; see {url}/openapi.json"))
         await serve_while_there(http_server(app), listener, hindsight.gone)

@@ -14,15 +14,17 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Scope
 
+from hindsight_ray.domain.faults import shown
 from hindsight_ray.entry.bearer import BearerTicket, Call, asking_of
 from hindsight_ray.entry.http import answers
 from hindsight_ray.entry.http.described import described
 from hindsight_ray.entry.listening import REQUEST_BYTES_MAX
 from hindsight_ray.entry.rate import Paces, Rates
-from hindsight_ray.errors import HindsightError
+from hindsight_ray.errors import HindsightError, NotFound
 
 _log = logging.getLogger(__name__)
 _BODY_WITHIN_S = 30.0
+_WHERE = "`/openapi.json` lists them, such as `POST /v1/search`"
 _OPEN = ("/health", "/openapi.json")
 
 
@@ -98,8 +100,11 @@ def _response(answer: answers.Answer) -> Response:
     return Response(answer.body, answer.status, headers=headers, media_type="application/json")
 
 
-async def _told(_request: Request, error: Exception) -> Response:
+async def _told(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
+    if status == 404:
+        lost = NotFound(f"{shown(request.url.path)} is no path here; {_WHERE}", kind="path")
+        return _response(answers.refused(lost))
     message = error.detail if isinstance(error, HTTPException) else "a fault of ours"
     return JSONResponse({"error": "InvalidRequest", "message": message}, status_code=status)
 
