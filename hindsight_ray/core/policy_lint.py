@@ -148,7 +148,8 @@ def _memberships(policy: Policy, given: _Given) -> Iterator[Lint]:
     for one in policy.memberships:
         text = str(one)
         if not _held_in(one, given):
-            yield Lint(text, "unreachable", f"nobody has been given `{one.member}`")
+            where = f" in `{one.tenant}`" if given.get(one.member) else ""
+            yield Lint(text, "unreachable", f"nobody has been given `{one.member}`{where}")
         for kind, theirs in everybodys.items():
             if one.member not in theirs or not _held_in(one, theirs):
                 continue
