@@ -2,13 +2,14 @@
 
 Within, since the home may be a volume. As long as that folder is there the home opens to nobody. A
 lock on it says that somebody is at it; the operating system lets that go with its process. What was
-left before it was whole is thrown away by the next who puts a copy back, what was left whole
-becomes the home.
+left before it was whole is thrown away by the next who puts a copy back, but for its name: a server
+may hold by it what was committed there. What was left whole becomes the home.
 """
 
 import fcntl
 import json
 import os
+import secrets
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
@@ -21,6 +22,7 @@ from hindsight_ray.adapters.whole_files import replace_file
 from hindsight_ray.errors import HomeInUse, HomeInvalid
 
 _WHOLE = "whole.json"
+_NAME = "name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,14 @@ class Draft:
         self._home = home
         self._lock = lock
         self._made = made
+        self._taken_over = (self.path / _NAME).is_file()
+        if not self._taken_over:
+            replace_file(self.path / _NAME, secrets.token_hex(16).encode())
+
+    @property
+    def name(self) -> str:
+        """What it is called, whoever is at it."""
+        return (self.path / _NAME).read_text(encoding="ascii")
 
     @classmethod
     def begin(cls, home: Path) -> Self:
@@ -81,7 +91,8 @@ class Draft:
     def clear(self) -> None:
         """Throw away what was left in it. Raises `HomeInvalid` if the home holds anything else."""
         for one in self.path.iterdir():
-            shutil.rmtree(one) if one.is_dir() else one.unlink()
+            if one.name != _NAME:
+                shutil.rmtree(one) if one.is_dir() else one.unlink()
         if any(one.name != DRAFT_FOLDER for one in self._home.iterdir()):
             raise not_empty(self._home)
 
@@ -95,15 +106,16 @@ class Draft:
         whole = self.whole()
         assert whole is not None  # noqa: S101 - its caller has seen to it
         for one in sorted(self.path.iterdir()):
-            if one.name != _WHOLE:
+            if one.name not in (_NAME, _WHOLE):
                 one.replace(self._home / one.name)
+        (self.path / _NAME).unlink(missing_ok=True)
         (self.path / _WHOLE).unlink()
         self.path.rmdir()
         return whole
 
     def leave(self) -> None:
-        """Let it go: nothing is left of one that is not whole."""
-        if self.path.is_dir() and self.whole() is None:
+        """Let it go: nothing is left of one that is not whole, unless somebody left it before."""
+        if self.path.is_dir() and self.whole() is None and not self._taken_over:
             shutil.rmtree(self.path, ignore_errors=True)
             if self._made:
                 with suppress(OSError):  # somebody else has put something there

@@ -16,7 +16,13 @@ from hindsight_ray.adapters.policy.tickets import OPERATOR_KEYS
 from hindsight_ray.adapters.putting_back import Draft, not_empty
 from hindsight_ray.compose.embedded import ledger_of, settings_of, world_of_home
 from hindsight_ray.domain.settings import Settings
-from hindsight_ray.errors import HomeInvalid, InvalidImport, InvalidSettings, StorageFailed
+from hindsight_ray.errors import (
+    HomeInvalid,
+    InvalidImport,
+    InvalidSettings,
+    StorageFailed,
+    Unavailable,
+)
 from hindsight_ray.settings import keep_settings, load_settings
 
 _LEDGER = "ledger"
@@ -67,8 +73,7 @@ async def restore(folder: Path, home: Path, given: Mapping[str, object]) -> Mapp
         with _written_to(home):
             if draft.whole() is None:
                 await asyncio.to_thread(draft.clear)
-                rows = await _filled(folder, draft.path, load_settings(folder / _HOME, given))
-                await asyncio.to_thread(draft.finish, copy, rows)
+                await _fill(draft, folder, copy, load_settings(folder / _HOME, given))
             whole = await asyncio.to_thread(draft.become_home)
     finally:
         await asyncio.to_thread(draft.leave)
@@ -78,19 +83,27 @@ async def restore(folder: Path, home: Path, given: Mapping[str, object]) -> Mapp
     try:
         opened = await world_of_home(home, load_settings(home))
         await opened.close()  # tells the store what it has to be told, and erases again
+    except Unavailable as error:
+        raise Unavailable(
+            f"the copy is put back, and the home goes on once it is opened: {error.message}",
+            **error.details,
+        ) from error
     finally:
         held.release()
     return whole.rows
 
 
-async def _filled(folder: Path, draft: Path, settings: Settings) -> Mapping[str, int]:
-    """Put everything but the store's part into a folder that is to become the home."""
-    await asyncio.to_thread(_copy_keys, folder / _HOME, draft)
-    await asyncio.to_thread(copied_lists, folder / _HOME, draft, beside=folder)
-    keep_settings(draft, settings)
-    ledger = await ledger_of(draft, settings)
+async def _fill(draft: Draft, folder: Path, copy: str, settings: Settings) -> None:
+    """Put everything but the store's part into the draft, and say that nothing is missing."""
+    path = draft.path
+    await asyncio.to_thread(_copy_keys, folder / _HOME, path)
+    await asyncio.to_thread(copied_lists, folder / _HOME, path, beside=folder)
+    keep_settings(path, settings)
+    ledger = await ledger_of(path, settings)
     try:
-        return await ledger.copy_in(folder / _LEDGER)
+        rows = await ledger.copy_in(folder / _LEDGER, f"{draft.name} of {copy}")
+        await asyncio.to_thread(draft.finish, copy, rows)
+        await ledger.forget_once()
     finally:
         await ledger.close()
 

@@ -33,10 +33,12 @@ from hindsight_ray.errors import (
     InvalidSettings,
     InvalidTicket,
     StorageFailed,
+    Unavailable,
 )
 from hindsight_ray.ports import Apart, InHand, Placed
 from tests.ledgers import BOTH, Ledgers, ledgers_of, new_database
 from tests.records import memory_of, name_of, put, rows, run_of
+from tests.servers.process import free_ports
 from tests.worlds import TENANT
 
 _FROM_TO = [(a, b) for a in BOTH for b in BOTH]
@@ -211,12 +213,13 @@ async def test_a_copy_that_is_refused_leaves_nothing_and_may_be_put_back_once_it
 
 # Puts a copy back and is killed amid it, by what it is given: before, or after so many steps.
 _KILLED = """
-import asyncio, os, signal, sys
+import asyncio, json, os, signal, sys
 from pathlib import Path
 from hindsight_ray import compose
+from hindsight_ray.adapters.ledger.sql import SqlLedger
 from hindsight_ray.adapters.putting_back import Draft
 
-copy, home, when = sys.argv[1:]
+copy, home, when, choices = sys.argv[1:]
 _finish, _replace = Draft.finish, Path.replace
 
 def die(*_):
@@ -228,27 +231,39 @@ def finish(draft, *said):
         die()
     Path.replace = lambda path, to: die(_replace(path, to))
 
+def filled_in(copied):
+    async def then_die(*said):
+        await copied(*said)
+        die()
+    return then_die
+
+if when == "committed":
+    SqlLedger.copy_in = filled_in(SqlLedger.copy_in)
 Draft.finish = die if when == "half" else finish
-asyncio.run(compose.restore(copy, home, embedding="hashed"))
+asyncio.run(compose.restore(copy, home, **json.loads(choices)))
 """
 
 
 @pytest.mark.covers("copy.refused")
-@pytest.mark.parametrize("when", ["half", "whole", "moving"])
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("when", ["half", "committed", "whole", "moving"])
 async def test_a_restore_that_was_killed_is_no_home_and_is_brought_to_its_end_by_another(
-    tmp_path: Path, when: str
+    request: pytest.FixtureRequest, tmp_path: Path, when: str, kind: str
 ) -> None:
     copy, new = tmp_path / "copy", tmp_path / "new"
+    choices = _choices(request, kind, "DSN_NEW")
     await _filled(tmp_path / "home", {"embedding": "hashed"})
     rows = await compose.backup(tmp_path / "home", copy)
-    words = [sys.executable, "-c", _KILLED, str(copy), str(new), when]
+    words = [sys.executable, "-c", _KILLED, str(copy), str(new), when, json.dumps(choices)]
     killed = await asyncio.create_subprocess_exec(*words)
     assert await killed.wait() == -signal.SIGKILL
     with pytest.raises(HomeInvalid, match="cut short"):
         await hr.open(new)
-    assert await compose.restore(copy, new, embedding="hashed") == rows
+    assert await compose.restore(copy, new, **choices) == rows
     one = await _dumped(tmp_path / "home" / LEDGER_FILE, tmp_path / "one")
-    assert await _dumped(new / LEDGER_FILE, tmp_path / "other") == one
+    other = await _dumped(_where(new, choices), tmp_path / "other")
+    if when in ("half", "committed"):
+        assert other == one
     async with hr.open(new) as hindsight:
         assert await hindsight.tenants() == ("acme",)
     with pytest.raises(HomeInvalid, match="not empty"):
@@ -261,6 +276,19 @@ async def test_a_place_that_takes_no_copy_is_named_as_such(tmp_path: Path) -> No
     no_folder = tmp_path / "home" / LEDGER_FILE
     with pytest.raises(StorageFailed, match="cannot be written"):
         await compose.backup(tmp_path / "home", no_folder / "copy")
+
+
+async def test_a_copy_put_back_while_its_store_is_away_is_a_home_and_says_so(
+    tmp_path: Path,
+) -> None:
+    await _filled(tmp_path / "home", {"embedding": "hashed"})
+    await compose.backup(tmp_path / "home", tmp_path / "copy")
+    (port,) = free_ports(1)
+    away = {"store": "weaviate", "weaviate_url": f"http://127.0.0.1:{port}"}
+    with pytest.raises(Unavailable, match="is put back"):
+        await compose.restore(tmp_path / "copy", tmp_path / "new", **away)
+    async with hr.open(tmp_path / "new", store="embedded") as hindsight:
+        assert await hindsight.tenants() == ("acme",)
 
 
 @pytest.mark.covers("copy.refused")

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import LargeBinary, Table, func, insert, literal, select, text
+from sqlalchemy import LargeBinary, Select, Table, func, insert, literal, select, text
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, ProgrammingError
 
@@ -32,6 +32,7 @@ from hindsight_ray.errors import HomeInvalid, InvalidImport
 
 MANIFEST = "manifest.json"
 _FORMAT = 1
+_ONCE = "filled by"  # who has filled the ledger, until they know that they have
 _ROWS = 1_000  # read and written at a time
 # What reading a line, or putting it into a table, raises where it is no row of that table.
 _NO_ROWS = (
@@ -60,22 +61,22 @@ def copy_out(connection: Connection, folder: Path) -> dict[str, int]:
     return counts
 
 
-def copy_in(connection: Connection, folder: Path, *, store_apart: bool) -> dict[str, int]:
+def copy_in(
+    connection: Connection, folder: Path, *, store_apart: bool, once: str
+) -> dict[str, int]:
     """Fill an empty ledger from a copy, in the caller's transaction: all of it or nothing.
+
+    Whoever was stopped before it heard of the commit says the same `once`, and nothing is done.
 
     Raises `InvalidImport` for a copy that is not whole or of another version, before any line of it
     is looked at, and for lines that are no rows; `HomeInvalid` if the ledger holds anything.
     """
     manifest = _manifest(folder)
+    if connection.execute(_filled_by(once)).scalar_one_or_none():
+        return dict(manifest["rows"])
     for table in _tables():
         _check(folder / f"{table.name}.jsonl", manifest["sha256"].get(table.name))
-    for table in _tables():
-        wanted = 2 if table is facts else 0  # its version, and what it is called
-        if connection.execute(select(func.count()).select_from(table)).scalar_one() > wanted:
-            raise HomeInvalid(
-                f"`ledger` is not empty: there are rows in {table.name!r}; restore into a new home,"
-                " and on a server into an empty database"
-            )
+    _check_empty(connection)
     connection.execute(facts.delete())
     for table in _tables():
         path = folder / f"{table.name}.jsonl"
@@ -90,12 +91,32 @@ def copy_in(connection: Connection, folder: Path, *, store_apart: bool) -> dict[
         if count != manifest["rows"].get(table.name):
             raise _changed(path)
     # A copy has places of its own: what the other's hold, or are to hold, is not its to leave.
-    connection.execute(facts.delete().where(facts.c.name.in_(NOTED)))
+    connection.execute(facts.delete().where(facts.c.name.in_([*NOTED, _ONCE])))
+    connection.execute(facts.insert().values(name=_ONCE, value=once))
     if dialect.is_server(connection):
         _count_on(connection)
     if store_apart:
         _tell_all(connection)
     return dict(manifest["rows"])
+
+
+def _check_empty(connection: Connection) -> None:
+    for table in _tables():
+        wanted = 2 if table is facts else 0  # its version, and what it is called
+        if connection.execute(select(func.count()).select_from(table)).scalar_one() > wanted:
+            raise HomeInvalid(
+                f"`ledger` is not empty: there are rows in {table.name!r}; restore into a new home,"
+                " and on a server into an empty database"
+            )
+
+
+def forget_once(connection: Connection) -> None:
+    """Whoever filled the ledger knows by other means that it has."""
+    connection.execute(facts.delete().where(facts.c.name == _ONCE))
+
+
+def _filled_by(once: str) -> Select[tuple[str]]:
+    return select(facts.c.value).where(facts.c.name == _ONCE, facts.c.value == once)
 
 
 def _tables() -> Iterator[Table]:

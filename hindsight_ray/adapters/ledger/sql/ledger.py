@@ -189,13 +189,21 @@ class SqlLedger:
         async with self._unit(self._readers, write=False) as unit:
             return await unit.work.do(copying.copy_out, folder)
 
-    async def copy_in(self, folder: Path) -> dict[str, int]:
+    async def copy_in(self, folder: Path, once: str) -> dict[str, int]:
         """Fill this empty ledger with what `copy_out` wrote. All of it or nothing.
 
+        Who says the same `once` again, not having heard that it was, does nothing more.
         Raises `InvalidImport`, `HomeInvalid` for a ledger that holds anything.
         """
         async with self._unit(self._writer, write=True) as unit:
-            return await unit.work.do(copying.copy_in, folder, store_apart=self._store_apart)
+            return await unit.work.do(
+                copying.copy_in, folder, store_apart=self._store_apart, once=once
+            )
+
+    async def forget_once(self) -> None:
+        """Nobody will say their `once` again."""
+        async with self._unit(self._writer, write=True) as unit:
+            await unit.work.do(copying.forget_once)
 
     def reading(self) -> AbstractAsyncContextManager[ports.Unit]:
         return self._unit(self._readers, write=False)
