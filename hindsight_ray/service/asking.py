@@ -18,6 +18,7 @@ from hindsight_ray.errors import ModelFailed, Unavailable
 from hindsight_ray.service.world import World
 
 ANSWER_TOKENS = 2_048
+RUN_BUDGET = "chat_tokens_per_run"  # the one budget that is no other run's
 _FIRST_TOKENS = {"judge": 1_024, "mood": 256, "window": 512}
 _AGAIN = frozenset({"unparsable", "unfit", "echoed schema"})
 
@@ -128,7 +129,8 @@ async def _reserve(world: World, asking: Asking, call_id: str, question: Questio
         money = settings.chat_cost_per_day_usd - day.cost_usd
         one = sent + question.tokens_max
         if one > tokens:
-            fail("budget", f"`chat_tokens_per_day` is {settings.chat_tokens_per_day}; it is spent")
+            fail("budget", _too_little("chat_tokens_per_day", settings.chat_tokens_per_day,
+                                       tokens, one))  # fmt: skip
         if money <= 0 or price.of(sent, question.tokens_max) > money:
             fail("budget", f"`chat_cost_per_day_usd` is {settings.chat_cost_per_day_usd:g}; what"
                  " is left does not pay for one more question")  # fmt: skip
@@ -136,11 +138,7 @@ async def _reserve(world: World, asking: Asking, call_id: str, question: Questio
             run = await unit.asking.spent(tenant, run_id=run_id)
             tokens = min(tokens, settings.chat_tokens_per_run - run.tokens)
             if one > tokens:
-                fail(
-                    "budget",
-                    f"`chat_tokens_per_run` is {settings.chat_tokens_per_run}; this run has spent"
-                    f" {run.tokens}",
-                )
+                fail("budget", _too_little(RUN_BUDGET, settings.chat_tokens_per_run, tokens, one))
         tokens = min(tokens, len(answers) * sent + sum(answers))
         money = min(money, price.of(len(answers) * sent, sum(answers)))
         most = Spent(calls=1, tokens_in=tokens, cost_usd=money)
@@ -148,6 +146,11 @@ async def _reserve(world: World, asking: Asking, call_id: str, question: Questio
             tenant, call_id, run_id=run_id, prompt=asking.prompt.mark, at=now, most=most
         )
     return question.model_copy(update={"tokens_budget": tokens, "cost_budget_usd": money})
+
+
+def _too_little(name: str, budget: int, left: int, one: int) -> str:
+    """Why a question is not put: what is spent, or set aside for others under way, counts."""
+    return f"`{name}` is {budget}; {max(left, 0)} are left, and one more question may take {one}"
 
 
 def _midnight(now: datetime) -> datetime:

@@ -14,6 +14,7 @@ from hindsight_ray.errors import AccessDenied
 from hindsight_ray.ports import Unit
 from hindsight_ray.service import offered as offering
 from hindsight_ray.service.admit import Admitted, absent, admit
+from hindsight_ray.service.asking import RUN_BUDGET
 from hindsight_ray.service.offered import Growth
 from hindsight_ray.service.review import asked_job, carried_out
 from hindsight_ray.service.seen import reads_run
@@ -45,7 +46,7 @@ async def retry(world: World, caller: Caller, command: RetryReviews) -> Retried:
             mended.append(before.run_id)
             continue
         failed.append(again)
-        if again.failure == "budget":
+        if again.failure == "budget" and RUN_BUDGET not in again.why:
             stopped = again.why or "a budget is spent"
             break
     return Retried(
