@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from hindsight_ray.core import personal
 from hindsight_ray.domain.privacy import SECRETS_ALONE, Privacy
@@ -86,13 +86,19 @@ _COOKIE = _shape(
 )
 # Where nothing stands between: in a command line, and in languages that put no sign there.
 _FLAGGED = _shape(
-    r"(?i)--(?:[a-z]{1,16}-){0,3}(?:pass(?:word|wd|phrase)?|pwd|secret|token|(?:api-)?key)"
+    r"(?i)--(?:[a-z]{1,16}-){0,3}"
+    r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|(?:api|access|secret|private|auth)-key)"
     r"\s{1,4}(?P<value>\"[^\"\n]{1,256}\"|'[^'\n]{1,256}'|(?!-)[^\s\"']{6,256})"
 )
 _TOLD = _shape(
     r"(?:密码|密碼|口令|密钥|密鑰|パスワード)\s{0,4}(?:是|为|為|は)?\s{0,4}"
     r"(?P<value>(?![:=\[])[^\s\"',;\u0080-\U0010ffff]{6,256})"
     r"|(?:验证码|驗證碼)\s{0,4}(?::|是|为|為)?\s{0,4}(?P<code>\d{4,8})(?!\d)"
+)
+_NAME_ALONE = _shape(
+    r"(?i)passw(?:or)?d|passphrase|(?:\b|_)pass\b|pwd|secret|token(?!s)|credential|authorization|cookie"
+    r"|(?:api|access|account|private|auth|client|signing|encryption|session)[_ -]?key"
+    r"|密码|密碼|口令|密钥|密鑰|パスワード"
 )
 _PASSWORDS = ("pass", "pwd", "密码", "密碼", "口令", "パスワード")
 
@@ -132,6 +138,12 @@ def redacted(text: str, privacy: Privacy = SECRETS_ALONE) -> tuple[str, int]:
         text, more = _without_personal(text)
         count += more
     return text, count
+
+
+@lru_cache(maxsize=1_024)  # a tool's arguments have few names
+def names_secret(name: str) -> bool:
+    """Whether what stands under this name is a secret, whatever it looks like."""
+    return _NAME_ALONE.search(name) is not None
 
 
 def refused(text: str, privacy: Privacy) -> bool:

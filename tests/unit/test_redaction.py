@@ -85,6 +85,7 @@ def test_a_secret_is_masked(text: str, secret: str) -> None:
         "密码 2026 年更换，长度 8 位",
         "密码 required",
         "run it with --password --host 10.0.0.1",
+        "sort --key field12 --partition-key user42id",
         "npm_config_registry_of_the_team",
         "pypi-package-index-mirror-settings",
     ],
