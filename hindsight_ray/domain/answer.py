@@ -24,6 +24,11 @@ class Found(Value):
     def ids(self) -> tuple[MemoryId, ...]:
         return tuple(hit.memory.id for hit in self.hits)
 
-    def render(self, style: RenderStyle = "prompt", *, now: datetime | None = None) -> str:
-        """Return the hits as text for a prompt: dated facts, preferences, experiences as advice."""
-        return rendered(self.hits, style=style, now=now)
+    def render(
+        self, style: RenderStyle = "prompt", *, now: datetime | None = None, ids: bool = False
+    ) -> str:
+        """Return the hits as text for a prompt: dated facts, preferences, experiences as advice.
+
+        With `ids` each says by which id it is asked for.
+        """
+        return rendered(self.hits, style=style, now=now, ids=ids)

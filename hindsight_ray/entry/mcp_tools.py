@@ -80,7 +80,7 @@ class Tools:
         until: Time = None,
         run_id: Annotated[str | None, Field(description="The run this is for, if any.")] = None,
     ) -> Annotated[CallToolResult, Found]:
-        """Find what is remembered, as far as you may read it: dated, best first."""
+        """Find what is remembered, as far as you may read it: dated, with ids, best first."""
         fields = {
             "query": query, "k": k, "scopes": scopes, "types": types, "task_type": task_type,
             "tools": tools, "since": since, "until": until, "run_id": run_id,
@@ -289,7 +289,7 @@ def _refuse_unknown(given: Mapping[str, object], known: Mapping[str, object]) ->
 
 
 def _text(found: Found) -> str:
-    return found.render() if found.hits else _NOTHING
+    return found.render(ids=True) if found.hits else _NOTHING
 
 
 def _result(text: str, value: Value) -> CallToolResult:

@@ -61,6 +61,7 @@ async def test_a_memory_is_written_found_changed_and_forgotten(served: Served) -
         found = await client.call_tool("memory_search", {"query": "when does the depot open?"})
         assert found.structured_content["hits"][0]["memory"]["id"] == memory_id
         assert "The depot opens at nine" in _text(found)
+        assert f"id {memory_id}] The depot" in _text(found)
         changed = await client.call_tool(
             "memory_update", {"memory_id": memory_id, "content": "The depot opens at ten"}
         )
