@@ -36,13 +36,20 @@ async def reasons(
     named = {name for why in told for name in _ID.findall(why)}.difference(own)
     if not named:
         return list(told)
-    hidden = await hidden_among(unit, reader, named) | await _gone_among(unit, reader, named)
+    hidden = await _hidden_or_gone(unit, reader, named)
     return [_ID.sub(lambda one: "another" if one[0] in hidden else one[0], why) for why in told]
 
 
-async def _gone_among(unit: Unit, reader: Admitted, names: Iterable[str]) -> frozenset[str]:
-    """Those of these that were memories once: forgotten looks as forbidden does."""
+async def _hidden_or_gone(unit: Unit, reader: Admitted, names: Iterable[str]) -> frozenset[str]:
+    """Those of these that are memories and not shown, or were memories once: forgotten looks as
+    forbidden does. Other ids are none."""
     tenant = reader.caller.tenant
     known = await unit.memories.current(tenant, sorted(names))
-    left = [name for name in names if name not in known]
-    return frozenset([name for name in left if await unit.memories.history(tenant, name)])
+    shown = {name for name, memory in known.items() if shows(reader, memory)}
+    return frozenset(
+        [
+            name
+            for name in names
+            if name not in shown and (name in known or await unit.memories.history(tenant, name))
+        ]
+    )
