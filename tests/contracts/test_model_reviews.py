@@ -351,16 +351,16 @@ async def test_a_run_that_has_spent_its_tokens_is_reviewed_by_rules_and_says_so(
 async def test_one_run_s_spent_budget_keeps_no_other_from_being_retried(
     tmp_path: Path, model: ScriptedModel
 ) -> None:
-    settings = settings_for(model, chat_tokens_per_run=5_000)
+    settings = settings_for(model, chat_tokens_per_run=12_000)
     chat = LiteLLMChat(settings, pause=no_pause)
     async with world(tmp_path / "home", settings=settings, chat=chat) as home:
-        model.script(Answer(json.dumps(lesson()), tokens=(4_000, 500)))
+        model.script(Answer(json.dumps(lesson()), tokens=(11_000, 500)))
         spent = await ended(home)
         report = await spent.reviewed()
         assert report.failure is not None
         assert "500 are left, and one more question may take" in report.failure.why
         model.script("no answer")
-        other = await ended(home)
+        other = await ended(home, "executor")
         await other.reviewed()
         model.script(by_kind(ReviewAnswer=lesson()))
         planner = await home.caller(agent="planner", user="alice")
