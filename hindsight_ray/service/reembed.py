@@ -20,7 +20,7 @@ from hindsight_ray.domain.commands import Calibrate, Reembed
 from hindsight_ray.domain.event import MemoryRef
 from hindsight_ray.domain.scope import GLOBAL
 from hindsight_ray.domain.upkeep import Calibration, LabelledKind, Reembedding
-from hindsight_ray.errors import StorageFailed, Unavailable
+from hindsight_ray.errors import InvalidInput, InvalidSettings, StorageFailed, Unavailable
 from hindsight_ray.ports import Apart, Embedder, Text, Unit, Vector
 from hindsight_ray.service import commit, elsewhere
 from hindsight_ray.service.admit import admit
@@ -102,7 +102,13 @@ def _embedder(world: World, model: str, dimension: int | None, api_base: str | N
             "`model` cannot be loaded in this process; take the deployment down and use its home"
             " with `--home`"
         )
-    return world.make_embedder(model, dimension, api_base)
+    try:
+        return world.make_embedder(model, dimension, api_base)
+    except InvalidSettings as lacking:
+        if dimension is not None:
+            raise
+        message = lacking.message.replace("embedding_dimension", "dimension")
+        raise InvalidInput(message, field="dimension") from None
 
 
 def _progress(target: Embedder, state: str, done: int, total: int) -> Reembedding:

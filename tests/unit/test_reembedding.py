@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from hindsight_ray.adapters.models.hashed import HashedEmbedder
+from hindsight_ray.adapters.models.litellm import LiteLLMEmbedder
 from hindsight_ray.core.calibration import calibrated
 from hindsight_ray.domain.caller import Caller
 from hindsight_ray.domain.commands import Calibrate, Forget, Reembed, Search, Write
@@ -264,3 +265,13 @@ async def test_a_model_is_calibrated_from_labelled_pairs_by_the_operator(tmp_pat
         assert found.others_above == 0
         with pytest.raises(AccessDenied):
             await calibrate(home.world, await home.caller(user="bob"), Calibrate(pairs=pairs))
+
+
+async def test_a_model_that_needs_its_dimension_asks_for_it_in_the_words_of_the_command(
+    tmp_path: Path,
+) -> None:
+    async with world(tmp_path) as home:
+        operator = await home.caller(agent="operator")
+        there = replace(home.world, make_embedder=LiteLLMEmbedder)
+        with pytest.raises(InvalidInput, match="`dimension` is needed"):
+            await reembed(there, operator, Reembed(model="openai/other"))
