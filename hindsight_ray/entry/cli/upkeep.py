@@ -128,7 +128,8 @@ async def knowledge(
 ) -> None:
     """Write approved experiences that you may read as documents for a knowledge base.
 
-    Approved is what a person accepted (`pending accept`) or promoted (`promote`).
+    Approved is what a person accepted (`pending accept`) or promoted (`promote`), and what was
+    learned from a log that its importer vouched for: `import --untrusted` vouches for nothing.
     """
     forms = {"markdown": as_markdown, "jsonl": as_jsonl}
     if format_ not in forms:
