@@ -52,7 +52,7 @@ async def listed(
     fields = {"limit": limit, "skip": skip}
     entries: Sequence[AuditEntry] = await ask(asked, c.ReadAudit, fields)
     made = show.table(
-        "writer", "entry#", "at", "principal", "verb", "object", "effect", "revision#", "rule"
+        "writer", "entry#", "at", "principal", "verb", "object", "effect", "revision#", "rule…"
     )
     for one in entries:
         at = one.at.isoformat(timespec="seconds")

@@ -71,7 +71,7 @@ async def leakcheck(asked: Asked) -> int:
 def found(report: "Report") -> list[RenderableType]:
     """How often each caller was told too much by each way in; `--json` has every answer."""
     told = Counter((one.stranger, *_way(one.asked), _kind(one.wrong)) for one in report.findings)
-    made = show.table("stranger", "door", "verb", "what is wrong", "answers#")
+    made = show.table("stranger", "door", "verb", "what is wrong…", "answers#")
     for (stranger, door, verb, wrong), number in told.items():
         made.add_row(stranger, door, verb, wrong, str(number))
     for name in report.untried:

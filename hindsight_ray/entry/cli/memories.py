@@ -113,7 +113,10 @@ async def search(
         "tools": tool or None, "since": moment("since", since), "until": moment("until", until),
     }  # fmt: skip
     found: Found = await ask(asked, c.Search, fields)
-    show.answer(asked.json, found, show.plain(found.render()) if render else show.found(found))
+    if render and not asked.json:
+        show.print_line(found.render())
+    else:
+        show.answer(asked.json, found, show.found(found))
 
 
 async def search_many(

@@ -37,7 +37,7 @@ async def get(asked: Asked, memory_id: Id) -> None:
     """Show a memory as it is now."""
     memory: Memory = await ask(asked, c.Get, {"memory_id": memory_id})
     fields = memory.model_dump(mode="json", exclude_defaults=True)
-    made = show.table("field", "value")
+    made = show.table("field", "value…")
     for name, value in fields.items():
         made.add_row(
             name.replace("_", " "),
@@ -83,7 +83,7 @@ async def forget(asked: Asked, memory_id: Id, *, command_id: CommandId = None) -
 async def history(asked: Asked, memory_id: Id) -> None:
     """Show who changed a memory, when and why, and what it said then."""
     notes: Sequence[RevisionNote] = await ask(asked, c.History, {"memory_id": memory_id})
-    made = show.table("revision#", "at", "by", "why", "status", "statement")
+    made = show.table("revision#", "at", "by", "why…", "status", "statement…")
     for note in notes:
         at = note.at.isoformat(timespec="seconds")
         said = note.content or "(erased)"
@@ -105,7 +105,7 @@ async def explain(asked: Asked, memory_id: Id) -> None:
             ),
         }
     )
-    made = show.table("at", "agent", "kind", "what")
+    made = show.table("at", "agent", "kind", "what…")
     for event in found.events:
         at = event.timestamp.isoformat(timespec="seconds") if found.timed else ""
         made.add_row(*map(show.plain, (at, event.agent, event.kind, show.line(event.summary))))

@@ -97,7 +97,7 @@ async def doctor(asked: Asked) -> int:
             for f in findings
         ],
     }
-    made = show.table("", "what", "seen", "next step")
+    made = show.table("", "what", "seen…", "next step…")
     marks = {"ok": "[green]✓[/]", "warning": "[yellow]![/]", "fault": "[bold red]✗[/]"}
     for one in findings:
         made.add_row(marks[one.state], one.what, show.plain(one.seen), show.plain(one.next_step))

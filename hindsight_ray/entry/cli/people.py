@@ -49,7 +49,7 @@ async def listed(
 ) -> None:
     """List what waits for a person, oldest first, with why and what contradicts it."""
     found: Sequence[Waiting] = await ask(asked, c.ListPending, {"scope": scope, "limit": limit})
-    made = show.table("id", "scope", "status", "statement", "why", "against")
+    made = show.table("id", "scope", "status", "statement…", "why…", "against…")
     for one in found:
         memory = one.memory
         against = "; ".join(kept.content for kept in one.conflicts)
@@ -105,7 +105,7 @@ async def sample(
 ) -> None:
     """Draw memories at random, to say of each with `audit judge` whether it is good."""
     drawn: Sample = await ask(asked, c.DrawSample, {"n": n, "seed": seed, "scope": scope})
-    made = show.table("id", "scope", "type", "statement", "from")
+    made = show.table("id", "scope", "type", "statement…", "from")
     for one in drawn.memories:
         row = (one.id, one.scope, one.type, one.content, one.source.kind)
         made.add_row(*map(show.plain, row))

@@ -168,7 +168,7 @@ async def lint_file(
     """
     found = lint(parse_policy(await _text_of(asked, file)))
     document = [{"line": one.line, "finding": one.finding, "why": one.why} for one in found]
-    made = show.table("finding", "line", "why")
+    made = show.table("finding", "line…", "why…")
     for one in found:
         made.add_row(one.finding, show.plain(one.line), show.plain(one.why))
     meant = _is_name(file, PROFILES)
@@ -266,7 +266,7 @@ def _failure(file: pathlib.Path, verdict: Verdict) -> dict[str, object]:
 
 
 def _failures(failed: Sequence[dict[str, object]]) -> Table:
-    made = show.table("file", "caller", "action", "object", "expected", "decided", "because")
+    made = show.table("file", "caller", "action", "object", "expected", "decided", "because…")
     for one in failed:
         names = ("caller", "action", "object", "expected", "decided", "because")
         file = pathlib.Path(str(one["file"])).name

@@ -1,8 +1,10 @@
 """How answers look: one JSON document for programs, tables for people.
 
-Colours appear on a terminal only, and `NO_COLOR` turns them off there too. Ids are never cut.
+Colours appear on a terminal only, and `NO_COLOR` turns them off there too. Ids are never cut, and
+what goes into a pipe has lines as long as they are.
 """
 
+import io
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -24,8 +26,9 @@ from hindsight_ray.domain.event import Event
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.review import ReviewReport
 from hindsight_ray.domain.run import Outcome, Run, RunSummary, Trajectory
+from hindsight_ray.entry.cli.listing import PROSE, Listing
 
-_PIPE_WIDTH = 160  # columns where no terminal says how wide it is
+_PIPE_WIDTH = 1_000_000  # columns where no terminal says how wide it is
 
 
 def answer(as_json: bool, document: object, picture: RenderableType) -> None:
@@ -33,7 +36,17 @@ def answer(as_json: bool, document: object, picture: RenderableType) -> None:
     if as_json:
         print_json(document)
     else:
-        console().print(picture)
+        _print(picture)
+
+
+def _print(picture: RenderableType) -> None:
+    """Text is never broken here: a terminal wraps it and can still copy it whole."""
+    if sys.stdout.isatty():
+        Console(highlight=False).print(picture, soft_wrap=True)
+        return
+    drawn = io.StringIO()
+    Console(file=drawn, highlight=False, width=_PIPE_WIDTH).print(picture, soft_wrap=True)
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in drawn.getvalue().split("\n")[:-1]))
 
 
 def print_line(text: str) -> None:
@@ -48,13 +61,6 @@ def print_json(document: object) -> None:
     sys.stdout.flush()
 
 
-def console(*, stderr: bool = False) -> Console:
-    """A console that highlights nothing by itself."""
-    stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else _PIPE_WIDTH
-    return Console(stderr=stderr, highlight=False, width=width)
-
-
 def _plain(value: object) -> object:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
@@ -64,14 +70,23 @@ def _plain(value: object) -> object:
 
 
 def table(*headings: str, title: str | None = None) -> Table:
-    """An empty table in the house style; a heading ending in `#` is set to the right."""
-    made = Table(
+    """An empty table in the house style.
+
+    A heading ending in `#` is set to the right; one ending in `…` is of prose, which may fold.
+    """
+    made = Listing(
         title=title, title_justify="left", title_style="bold", box=None, header_style="bold dim",
         pad_edge=False,
     )  # fmt: skip
     for heading in headings:
         right = heading.endswith("#")
-        made.add_column(heading.rstrip("#"), justify="right" if right else "left", overflow="fold")
+        prose = heading.endswith(PROSE)
+        made.add_column(
+            heading[:-1] if right or prose else heading,
+            justify="right" if right else "left",
+            no_wrap=not prose,
+            overflow="fold",
+        )
     return made
 
 
@@ -90,7 +105,7 @@ def note(as_json: bool, text: str) -> None:
     """Say something on standard error that belongs to no document; to a program, nothing."""
     if as_json:
         return
-    console(stderr=True).print(Text(text, style="dim"))
+    Console(stderr=True, highlight=False).print(Text(text, style="dim"), soft_wrap=True)
 
 
 _RESULT_STYLE = {"stored": "green", "merged": "green", "split": "green", "refused": "red"}
@@ -123,7 +138,7 @@ def found(value: Found) -> RenderableType:
     less = f"{far} left out below search_similarity_min" if far else ""
     if not value.hits:
         return nothing("memories", f"found; {less}" if far else "found")
-    made = table("score#", "type", "scope", "memory", "why", "id")
+    made = table("score#", "type", "scope", "memory…", "why…", "id")
     for hit in value.hits:
         routes = ", ".join(f"{route} {rank}" for route, rank in hit.routes.items())
         state = "" if hit.memory.status == "active" else f" [{hit.memory.status}]"
@@ -143,7 +158,7 @@ def found(value: Found) -> RenderableType:
 def runs(value: Sequence[RunSummary]) -> RenderableType:
     if not value:
         return nothing("runs")
-    made = table("started", "run", "goal", "scope", "events#", "outcome#", "state")
+    made = table("started", "run", "goal…", "scope", "events#", "outcome#", "state")
     for one in value:
         made.add_row(
             _began(one.run),
@@ -216,7 +231,7 @@ def timeline(
     seconds where they are not known."""
     numbers = {event.event_id: number for number, event in enumerate(value.events, start=1)}
     more = () if given is None else (f"{word}#",)
-    made = table("##", "+s#", "agent", "kind", *more, "what", "because of")
+    made = table("##", "+s#", "agent", "kind", *more, "what…", "because of…")
     start = value.events[0].timestamp if value.events else value.run.started_at
     for event in value.events:
         made.add_row(
@@ -303,7 +318,7 @@ def imported(value: ImportReport) -> RenderableType:
 
 def why(value: WhyAnswer) -> RenderableType:
     verdict = ("allowed", "bold green") if value.allowed else ("denied", "bold red")
-    made = table("action", "object", "decision", "reason", "rule", "by way of")
+    made = table("action", "object", "decision", "reason…", "rule…", "by way of…")
     for one in value.decisions:
         made.add_row(
             one.action,

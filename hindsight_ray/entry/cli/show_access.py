@@ -15,7 +15,7 @@ _APART_MAX = 5  # names said behind "but not"; the JSON has them all
 
 
 def seers(value: SeersAnswer) -> RenderableType:
-    made = show.table("who", "rule", "by way of", "until", "shared by")
+    made = show.table("who…", "rule…", "by way of…", "until", "shared by")
     for one in value.seers:
         made.add_row(
             _who(one.who, one.but_not),
@@ -32,7 +32,7 @@ def seers(value: SeersAnswer) -> RenderableType:
 
 
 def sees(value: SeesAnswer) -> RenderableType:
-    made = show.table("scope", "may")
+    made = show.table("scope", "may…")
     for scope, actions in value.scopes.items():
         made.add_row(scope, " ".join(actions))
     head = f"{value.who} at policy revision {value.revision}"
@@ -47,7 +47,7 @@ def sees(value: SeesAnswer) -> RenderableType:
 def difference(value: Difference) -> RenderableType:
     if not value.changes and value.complete:
         return Text(f"nobody gains or loses anything{_ended(value)}", style="dim")
-    made = show.table("", "tenant", "who", "action", "object", "by")
+    made = show.table("", "tenant", "who…", "action", "object", "by…")
     for one in value.changes:
         made.add_row(
             Text("gains", style="green") if one.gained else Text("loses", style="red"),

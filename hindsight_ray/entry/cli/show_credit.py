@@ -43,7 +43,7 @@ def _table(
     credits_: Sequence[Credit], numbers: dict[str, int], word: str = "credit"
 ) -> RenderableType:
     made = show.table(
-        "##", f"{word}#", "interval", "method", "evidence", "effect", "to", "what", "id"
+        "##", f"{word}#", "interval", "method", "evidence", "effect", "to", "what…", "id"
     )
     for one in credits_:
         number = numbers.get(one.target.id)

@@ -85,7 +85,7 @@ async def erase(
 ) -> int:
     """Erase a user of a tenant: every text of theirs and what rests on it; prints the proof."""
     proof: Erased = await ask(asked, c.Erase, {"user": who})
-    made = show.table("what", "number")
+    made = show.table("what…", "number…")
     made.add_row("memories erased", str(len(proof.memories)))
     made.add_row("derived memories retracted", str(len(proof.retracted)))
     made.add_row("derived memories restored", str(len(proof.rederived)))
