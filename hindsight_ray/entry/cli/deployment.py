@@ -147,5 +147,5 @@ def _show(asked: Asked, document: dict[str, Any]) -> None:
     for one in document["actors"]:
         load = [str(one[name]) for name in ("running", "answered", "failed")]
         revision = str(one["revision"] or "")
-        actors.add_row(one["name"], str(one["pid"] or "restarting"), *load, revision)
+        actors.add_row(one["name"], str(one["pid"] or "no answer"), *load, revision)
     show.answer(asked.json, document, show.stacked(show.pairs(head), actors))
