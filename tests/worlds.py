@@ -109,7 +109,7 @@ class Staged:
         token = await self.ticket(agent=agent, user=user, tenant=tenant, session=session, **fields)
         return await self.world.tickets.verify(token, self.clock.now())
 
-    async def operator(self, tenant: str = TENANT) -> str:
+    async def operator(self, tenant: str = TENANT, *, begin: bool = True) -> str:
         """A token of the operator's."""
         return await self.ticket(agent="operator", tenant=tenant)
 

@@ -5,7 +5,7 @@ A base of `Memory`, apart from runs and memories only for length.
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from hindsight_ray.client.calls import Calls
 from hindsight_ray.client.lists import listed, listed_or_none
@@ -86,9 +86,19 @@ class AccessCalls:
         """The policy in force, as the text of a csv file."""
         return await self._ask(c.ReadPolicy)
 
-    async def audit(self, *, limit: int = 50, skip: int = 0) -> Sequence[AuditEntry]:
-        """The newest audit entries of this tenant: metadata, never text."""
-        return await self._ask(c.ReadAudit, limit=limit, skip=skip)
+    async def audit(
+        self,
+        *,
+        limit: int = 50,
+        skip: int = 0,
+        effect: Literal["allow", "deny"] | None = None,
+        principal: str | None = None,
+        since: datetime | None = None,
+    ) -> Sequence[AuditEntry]:
+        """The newest audit entries of this tenant, or of such: metadata, never text."""
+        return await self._ask(
+            c.ReadAudit, limit=limit, skip=skip, effect=effect, principal=principal, since=since
+        )
 
     async def audit_seal(self) -> Seal:
         """Where this tenant's audit stands, signed: keep it elsewhere. Raises `NotFound`."""

@@ -64,13 +64,17 @@ class Hindsight:
         known = ticket.caller if isinstance(ticket, Ticket) else None
         return self._memory(given, known)
 
-    def operator(self, tenant: str) -> Memory:
-        """The memory as `agent:operator` of a tenant; needs the operator's key."""
+    def operator(self, tenant: str, *, begin: bool = True) -> Memory:
+        """The memory as `agent:operator` of a tenant; needs the operator's key.
+
+        The tenant begins with the first call, unless `begin` is false: so the audit of one that
+        was dropped is read.
+        """
         sign = self._operator_key()
         made(TicketRequest, {"tenant": tenant, "agent": OPERATOR})  # refuse the name at once
 
         async def signed() -> str:
-            return await sign(tenant)
+            return await sign(tenant, begin=begin)
 
         return self._memory(signed, None)
 
@@ -100,9 +104,15 @@ class Hindsight:
 
     async def tenants(self) -> tuple[str, ...]:
         """The tenants there are; needs the operator's key. Asking begins none."""
+        return (await self._tenants()).names
+
+    async def dropped_tenants(self) -> tuple[str, ...]:
+        """Those that were dropped and have not begun anew: their audit stays."""
+        return (await self._tenants()).dropped
+
+    async def _tenants(self) -> Tenants:
         token = await self._operator_key()(OPERATOR, begin=False)
-        found: Tenants = await self.as_caller(token).ask(c.ListTenants())
-        return found.names
+        return await self.as_caller(token).ask(c.ListTenants())
 
     async def drop_tenant(self, tenant: str) -> TenantDropped:
         """Delete a tenant with everything in it. One of the same name begins empty."""

@@ -4,7 +4,7 @@ As in `commands.py`, which has them all under one name; apart only for length.
 """
 
 import re
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -149,10 +149,16 @@ class Erase(Command):
 
 
 class ReadAudit(Command):
-    """The newest audit entries of the caller's tenant, or those before `skip` of them."""
+    """The newest audit entries of the caller's tenant, or those before `skip` of them.
+
+    Only those of an effect, of a principal, or since a time, where these are given.
+    """
 
     skip: Whole = Field(default=0, ge=0, le=10**12)
     limit: Whole = Field(default=50, ge=1, le=1_000)
+    effect: Literal["allow", "deny"] | None = None
+    principal: Short | None = None
+    since: Moment | None = None
 
 
 class WhyAnswer(Value):

@@ -67,9 +67,10 @@ class TicketRevoked(Value):
 
 
 class Tenants(Value):
-    """The tenants of a memory, by name."""
+    """The tenants of a memory, by name; and those that were dropped, whose audit stays."""
 
     names: tuple[str, ...]
+    dropped: tuple[str, ...] = ()
 
 
 class TenantDropped(Value):

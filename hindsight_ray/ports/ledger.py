@@ -102,7 +102,22 @@ class AuditLog(Protocol):
         """Into this writer's chain, at the end of the transaction; without it nothing commits."""
         ...
 
-    async def newest(self, tenant: str, *, limit: int, skip: int = 0) -> Sequence[AuditEntry]: ...
+    async def newest(
+        self,
+        tenant: str,
+        *,
+        limit: int,
+        skip: int = 0,
+        effect: str | None = None,
+        principal: str | None = None,
+        since: datetime | None = None,
+    ) -> Sequence[AuditEntry]:
+        """Newest first; what is given narrows."""
+        ...
+
+    async def tenants(self) -> Sequence[str]:
+        """Whoever has an audit, those that were dropped among them."""
+        ...
 
     async def writers(self, tenant: str) -> Sequence[str]:
         """Whoever has a chain in this tenant."""

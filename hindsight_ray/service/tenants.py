@@ -21,7 +21,9 @@ async def listed(world: World, caller: Caller, command: ListTenants) -> Tenants:
     async with world.ledger.reading() as unit:
         admitted = await admit(world, unit, caller, any_tenant=caller.agent == OPERATOR)
         _require_operator(admitted, "list the tenants")
-        return Tenants(names=tuple(sorted(await unit.policy.tenants())))
+        names = await unit.policy.tenants()
+        dropped = set(await unit.audit.tenants()) - set(names)
+        return Tenants(names=tuple(sorted(names)), dropped=tuple(sorted(dropped)))
 
 
 async def drop_tenant(world: World, caller: Caller, command: DropTenant) -> TenantDropped:

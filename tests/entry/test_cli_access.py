@@ -212,3 +212,19 @@ def test_why_says_that_it_needs_audit_itself(
     said = capfd.readouterr().err
     assert "`why` itself needs it" in said
     assert "an auditor can ask" not in said
+
+
+def test_the_audit_is_narrowed_by_effect_by_principal_and_from_a_time_on(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    home = _home(tmp_path / "home")
+    assert cli.run(["policy", "who", "user:bob", *home, "--user", "alice"]) == 0
+    assert cli.run(["get", "5b0f3c1e-7d55-5d0b-9b1a-3f6f0c9c2a71", *home, "--user", "alice"]) == 1
+    capfd.readouterr()
+    denied = _ran(capfd, "audit", "list", *home, "--effect", "deny")
+    assert [(one["principal"], one["effect"]) for one in denied] == [("user:alice", "deny")]
+    by = _ran(capfd, "audit", "list", *home, "--principal", "agent:operator", "--limit", 1)
+    assert [one["principal"] for one in by] == ["agent:operator"]
+    assert _ran(capfd, "audit", "list", *home, "--since", denied[0]["at"], "--effect", "deny")
+    assert not _ran(capfd, "audit", "list", *home, "--since", "2999-01-01")
+    _ran(capfd, "audit", "list", *home, "--effect", "maybe", code=2)

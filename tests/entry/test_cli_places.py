@@ -180,3 +180,24 @@ def test_a_list_of_runs_says_whether_there_are_more_and_goes_on(
     absent = cli("run", "list", *stranger, "--before", MEMORY)
     assert said.code == 1
     assert said.err.replace(last, "ID") == absent.err.replace(MEMORY, "ID")
+
+
+@pytest.mark.covers("cli.places")
+def test_the_audit_of_a_dropped_tenant_is_read_by_the_operator_and_begins_nothing(
+    cli: Cli, home: pathlib.Path
+) -> None:
+    cli("ticket", *ALICE)
+    globex = ("--tenant", "globex")
+    ticket = cli("ticket", *globex, "--agent", "spy", "--new-tenant").out.strip()
+    assert cli("drop-tenant", "globex", *globex).code == 0
+    listed = cli("audit", "list", *globex, "--json")
+    assert [one["verb"] for one in listed.document][:2] == ["DropTenant", "IssueTicket"]
+    assert cli("audit", "verify", *globex, "--json").document["sound"]
+    assert cli("audit", "seal", *globex).document["tenant"] == "globex"
+    for who in ((*globex, "--agent", "auditor"), ("--ticket", ticket), ("--tenant", "globexx")):
+        said = cli("audit", "list", *who)
+        assert (said.code, said.out) == (1, "")
+    assert cli("search", "x", *globex).code == 1
+    assert _tenants(home) == ("acme",)
+    with compose.open_sync(home) as hindsight:
+        assert hindsight.dropped_tenants() == ("globex",)

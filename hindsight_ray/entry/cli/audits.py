@@ -14,7 +14,8 @@ from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.audit import AuditReport, Seal
 from hindsight_ray.domain.rows import AuditEntry
 from hindsight_ray.entry.cli import people, show, show_access
-from hindsight_ray.entry.cli.asking import ask
+from hindsight_ray.entry.cli.asking import ask_audit
+from hindsight_ray.entry.cli.memories import Times, moment
 from hindsight_ray.entry.cli.options import ACCESS, Asked, command, remember_place
 from hindsight_ray.errors import InvalidInput
 
@@ -47,10 +48,21 @@ async def listed(
     *,
     limit: Annotated[int, typer.Option(help="At most so many.")] = 50,
     skip: Annotated[int, typer.Option(help="Those before so many of the newest.")] = 0,
+    effect: Annotated[str | None, typer.Option(help="Only allow, or only deny.")] = None,
+    principal: Annotated[
+        str | None, typer.Option(metavar="WHO", help="Only of `user:<id>` or `agent:<id>`.")
+    ] = None,
+    since: Times = None,
 ) -> None:
-    """List the newest entries of the tenant's audit, newest first: metadata, never text."""
-    fields = {"limit": limit, "skip": skip}
-    entries: Sequence[AuditEntry] = await ask(asked, c.ReadAudit, fields)
+    """List the newest entries of the tenant's audit, newest first: metadata, never text.
+
+    Of a tenant that was dropped too, as the operator.
+    """
+    fields = {
+        "limit": limit, "skip": skip, "effect": effect, "principal": principal,
+        "since": moment("since", since),
+    }  # fmt: skip
+    entries: Sequence[AuditEntry] = await ask_audit(asked, c.ReadAudit, fields)
     made = show.table(
         "writer", "entry#", "at", "principal", "verb", "object", "effect", "revision#", "rule…"
     )
@@ -89,7 +101,7 @@ async def verify(
 ) -> int:
     """Follow every chain of the tenant's audit; name the first entry that is off, if one is."""
     fields = {"seals": tuple(map(_seal, seal or ()))}
-    report: AuditReport = await ask(asked, c.VerifyAudit, fields)
+    report: AuditReport = await ask_audit(asked, c.VerifyAudit, fields)
     document = {"sound": report.sound, **report.model_dump(mode="json")}
     show.answer(asked.json, document, show_access.audit_report(report))
     return 0 if report.sound else 1
@@ -97,7 +109,7 @@ async def verify(
 
 async def seal(asked: Asked) -> None:
     """Print where the tenant's audit stands, signed; keep it where nobody can change it."""
-    show.print_json(await ask(asked, c.ReadSeal, {}))
+    show.print_json(await ask_audit(asked, c.ReadSeal, {}))
 
 
 def _seal(file: pathlib.Path) -> Seal:

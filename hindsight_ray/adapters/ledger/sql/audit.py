@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
-from sqlalchemy import Table, bindparam, select
+from sqlalchemy import ColumnElement, Table, bindparam, select
 from sqlalchemy.engine import Connection, RowMapping
 
 from hindsight_ray.adapters.ledger.sql import dialect
@@ -95,9 +95,29 @@ class SqlAudit:
     async def append(self, entry: AuditEntry) -> None:
         self._work.say_last(entry, self._chains.write)
 
-    async def newest(self, tenant: str, *, limit: int, skip: int = 0) -> Sequence[AuditEntry]:
+    async def newest(
+        self,
+        tenant: str,
+        *,
+        limit: int,
+        skip: int = 0,
+        effect: str | None = None,
+        principal: str | None = None,
+        since: datetime | None = None,
+    ) -> Sequence[AuditEntry]:
         await self._work.said()
-        return await self._work.do(_newest, tenant, limit, skip)
+        wanted = audit.c.tenant == tenant
+        if effect is not None:
+            wanted &= audit.c.effect == effect
+        if principal is not None:
+            wanted &= audit.c.principal == principal
+        if since is not None:
+            wanted &= audit.c.at >= micros(since)
+        return await self._work.do(_newest, wanted, limit, skip)
+
+    async def tenants(self) -> Sequence[str]:
+        await self._work.said()
+        return await self._work.do(_tenants)
 
     async def writers(self, tenant: str) -> Sequence[str]:
         await self._work.said()
@@ -145,10 +165,16 @@ def _heads(connection: Connection, tenant: str) -> list[Head]:
     return [Head(writer=writer, place=place, hash=digest) for writer, place, digest in rows]
 
 
-def _newest(connection: Connection, tenant: str, limit: int, skip: int) -> list[AuditEntry]:
-    newest = select(audit).where(audit.c.tenant == tenant).order_by(audit.c.number.desc())
+def _newest(
+    connection: Connection, wanted: ColumnElement[bool], limit: int, skip: int
+) -> list[AuditEntry]:
+    newest = select(audit).where(wanted).order_by(audit.c.number.desc())
     found = connection.execute(newest.limit(limit).offset(skip)).mappings()
     return [_entry(row) for row in found]
+
+
+def _tenants(connection: Connection) -> list[str]:
+    return list(connection.execute(select(audit_heads.c.tenant).distinct()).scalars())
 
 
 def _writers(connection: Connection, tenant: str) -> list[str]:
