@@ -14,8 +14,9 @@ def _shape(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.ASCII)
 
 
-_EMAIL = _shape(
-    r"(?<![\w.+-])[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}(?:@|%40)(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}\b"
+_EMAIL = _shape(  # `git@` is where code lies, and nobody's
+    r"(?<![\w.+-])(?!git@)[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}(?:@|%40)"
+    r"(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}\b"
 )
 # A region, a date that can be, and four more, each with a space or hyphen before it or none. The
 # date stands in the shape, so that digits that go before do not hide where the number begins.

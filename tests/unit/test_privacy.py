@@ -54,6 +54,7 @@ PLAIN = (
     "build 20260301-123456 of 1.2.3.4",
     "id 8f14e45f-ceea-467f-ab2c-1234567890ab",
     "log in as user@host",
+    "git clone git@github.com:acme/app.git",
     "the release 41 of 13900",
 )
 
