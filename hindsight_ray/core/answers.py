@@ -27,7 +27,9 @@ _NO_WORDS = frozenset({"null", "none", "true", "false", "json"})
 
 # Some templates open the thought themselves, so that an answer has its end alone.
 _THINKS = r"(?:think(?:ing)?|thoughts?|reasoning|analysis|reflection|scratchpad)"
-_THOUGHT = re.compile(rf"(?:<{_THINKS}>|\A).*?</{_THINKS}>", re.DOTALL | re.IGNORECASE)
+_THOUGHT_ENDS = re.compile(rf"</{_THINKS}>", re.IGNORECASE)
+_THOUGHT = re.compile(rf"<{_THINKS}>.*?</{_THINKS}>", re.DOTALL | re.IGNORECASE)
+_THOUGHTS_MAX = 16
 _SPECIAL = re.compile(r"<\|[a-z_]{1,40}\|>|</?tool_call>|\[TOOL_CALLS\]")
 _REFUSES = re.compile(
     r"\b(?:i(?:'m| am)? (?:sorry|unable|afraid)|i can(?:'t|not| not)|i won't|as an ai|cannot assist"
@@ -89,7 +91,7 @@ def _clean(text: str, repairs: list[str]) -> str:
     clean = cut_text(text, CHARACTERS_MAX + 1)[0]
     if "\ufffd" in clean and "\ufffd" not in text:
         repairs.append("characters that are none replaced")
-    bare = _SPECIAL.sub(" ", _THOUGHT.sub(" ", clean)).strip("\ufeff \t\r\n")
+    bare = _SPECIAL.sub(" ", _without_thoughts(clean)).strip("\ufeff \t\r\n")
     if bare != clean.strip():
         repairs.append("taken out of marks")
     return bare
@@ -155,6 +157,17 @@ def _kind_of_items(shape: type[Shape], name: str) -> type[Shape] | None:
         return None
     (kind,) = get_args(annotation)
     return kind if isinstance(kind, type) and issubclass(kind, Shape) else None
+
+
+def _without_thoughts(text: str) -> str:
+    """What comes after the last of them; where nothing does, what is beside them."""
+    ends = [found.end() for found in _THOUGHT_ENDS.finditer(text)]
+    if not ends:
+        return text
+    rest = text[ends[-1] :]
+    if "{" in rest or "[" in rest:
+        return rest
+    return _THOUGHT.sub(" ", text) if len(ends) <= _THOUGHTS_MAX else text
 
 
 def _all_optional(shape: type[Shape]) -> bool:

@@ -212,3 +212,12 @@ def test_a_citation_names_what_was_shown_or_nothing(said: str, ids: tuple[str, .
     found, unknown = NAMES.of([said])
     assert found == tuple(map(event_id, ids or ()))
     assert unknown == (said if ids is None else None)
+
+
+@pytest.mark.covers("model.answers")
+@pytest.mark.parametrize("answer", ["{" * 100_000, "<think>" * 14_000, '{"a":[' * 16_000])
+def test_an_answer_of_brackets_alone_is_left_and_not_laboured_on(answer: str) -> None:
+    """Each took ten seconds and more, in which nobody else was answered."""
+    with pytest.raises(ModelFailed) as failed:
+        read_answer(answer, ReviewAnswer)
+    assert failed.value.details["failure"] == "unparsable"
