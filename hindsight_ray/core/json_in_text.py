@@ -14,6 +14,7 @@ _FENCE = re.compile(r"```[a-zA-Z0-9_-]{0,20}\s*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _CANDIDATES_MAX = 4
 _QUOTED_MAX = 3
 _BRACKETS_MAX = 64  # at which an object is looked for
+_OPENED_MAX = 2_000
 _LEFT_OPEN_MAX = 200
 REPAIRED = "broken JSON repaired"
 _QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "＂": '"'})
@@ -99,9 +100,9 @@ _DECODER = json.JSONDecoder(parse_constant=_no_number)
 def _repaired(text: str) -> object:
     import json_repair  # noqa: PLC0415 - few answers need mending
 
-    left_open = sum(text.count(sign) for sign in "{[") - sum(text.count(sign) for sign in "}]")
-    if left_open > _LEFT_OPEN_MAX:
-        return None  # no answer is cut so deep, and its repair would take minutes
+    opened, closed = (sum(map(text.count, signs)) for signs in ("{[", "}]"))
+    if opened > _OPENED_MAX or opened - closed > _LEFT_OPEN_MAX:
+        return None  # no answer holds so many or is cut so deep, and a repair would take minutes
     try:
         return cast("object", json_repair.loads(text, skip_json_loads=True))
     except Exception:  # noqa: BLE001 - whatever a repair stumbles over, the answer is unparsable

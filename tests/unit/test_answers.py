@@ -215,7 +215,9 @@ def test_a_citation_names_what_was_shown_or_nothing(said: str, ids: tuple[str, .
 
 
 @pytest.mark.covers("model.answers")
-@pytest.mark.parametrize("answer", ["{" * 100_000, "<think>" * 14_000, '{"a":[' * 16_000])
+@pytest.mark.parametrize(
+    "answer", ["{" * 100_000, "<think>" * 14_000, '{"a":[' * 16_000, "[{]}" * 25_000]
+)
 def test_an_answer_of_brackets_alone_is_left_and_not_laboured_on(answer: str) -> None:
     """Each took ten seconds and more, in which nobody else was answered."""
     with pytest.raises(ModelFailed) as failed:
