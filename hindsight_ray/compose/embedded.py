@@ -101,7 +101,7 @@ async def world_of_home(home: Path, settings: Settings, *, follow: bool = False)
         await prepare(ledger, embedder.space, settings.policy)
         await begin_store(ledger, settings)
         store = store_of(settings, embedder.space)
-        await _check(store, settings)
+        await check_store(store, settings)
         chat = chat_of(settings)
         opened = assembled(
             ledger, store, embedder, load_signer(home), settings, chat=chat,
@@ -115,7 +115,7 @@ async def world_of_home(home: Path, settings: Settings, *, follow: bool = False)
     return opened
 
 
-async def _check(store: MemoryStore, settings: Settings) -> None:
+async def check_store(store: MemoryStore, settings: Settings) -> None:
     """Raises `Unavailable` for a store that is away, unless what it would be told may wait."""
     try:
         await store.check()

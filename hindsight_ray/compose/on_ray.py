@@ -15,6 +15,8 @@ from hindsight_ray.actors.tasks import RayTasks
 from hindsight_ray.actors.transport import RayTransport
 from hindsight_ray.adapters.clock import SystemClock, SystemIds
 from hindsight_ray.adapters.home import deployment_address, forget_deployment
+from hindsight_ray.adapters.ledger.sql import SqlLedger
+from hindsight_ray.adapters.ledger.sql.server import Server
 from hindsight_ray.adapters.policy.operator import (
     OPERATOR,
     OperatorTickets,
@@ -26,10 +28,12 @@ from hindsight_ray.client.transport import Connection
 from hindsight_ray.compose.crew_worlds import plan_of
 from hindsight_ray.compose.embedded import (
     FILE_LEDGER,
+    check_store,
     database_of,
     embedder_of,
     home_default,
     settings_of,
+    store_of,
 )
 from hindsight_ray.domain.base import build
 from hindsight_ray.domain.caller import TicketRequest
@@ -74,7 +78,7 @@ async def up(address: str | None, home: Path | None, given: Mapping[str, object]
         running = await _tied(path)
         if running is not None and not await deployment.half_ended():
             return await _up_there(running, path, given)
-        settings = _looked_at(path, given)
+        settings = await _looked_at(path, given)
         await _end(running, path)
         if running is not None:
             running.leave()
@@ -84,7 +88,7 @@ async def up(address: str | None, home: Path | None, given: Mapping[str, object]
 async def _up_there(tie: Attached, home: Path | None, given: Mapping[str, object]) -> Deployed:
     """In a cluster that runs: the deployment that there is, put in order, or a new one."""
     if await deployment.half_ended():
-        _looked_at(home or home_default(), given)
+        await _looked_at(home or home_default(), given)
         await deployment.take_down()
     await _joined(tie, home, given)
     return await _watched(tie.address, wait_s=_CREW_WAIT_S)
@@ -107,11 +111,20 @@ async def _up_here(path: Path, settings: Settings) -> Deployed:
         raise
 
 
-def _looked_at(path: Path, given: Mapping[str, object]) -> Settings:
-    """The settings in force, refused before anything is started for them."""
+async def _looked_at(path: Path, given: Mapping[str, object]) -> Settings:
+    """The settings in force; what they name is refused before anything is started for it.
+
+    Raises `Unavailable` for a server that cannot be used from here.
+    """
     settings = load_settings(path, given)
-    embedder_of(settings)
-    database_of(path, settings)
+    store = store_of(settings, embedder_of(settings).space)
+    ledger = database_of(path, settings)
+    if isinstance(ledger, Server):
+        await SqlLedger.is_begun(ledger)
+    try:
+        await check_store(store, settings)
+    finally:
+        await store.close()
     return settings_of(path, given)
 
 
@@ -260,7 +273,7 @@ async def _joined(
         deployed = await deployment.join()
         if deployed is None:
             path = _begun(tie.address, home, begin=begin)
-            deployed = await deployment.bring_up(plan_of(path, _looked_at(path, given), tie))
+            deployed = await deployment.bring_up(plan_of(path, await _looked_at(path, given), tie))
         _check_same(deployed, tie, home, given)
     except BaseException:
         tie.leave()
