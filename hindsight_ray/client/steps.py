@@ -14,6 +14,7 @@ from hindsight_ray.client.buffer import EventBuffer
 from hindsight_ray.client.calls import Calls
 from hindsight_ray.client.lists import listed
 from hindsight_ray.client.made import clean, made
+from hindsight_ray.core.described import described
 from hindsight_ray.core.digest import bounded_canonical, bounded_digest
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.answer import Found
@@ -93,9 +94,11 @@ class Steps:
         causes: Causes = (),
         edge_evidence: EdgeEvidence = "declared",
     ) -> EventUuid:
-        """Record a tool call: digests of arguments and result, and a summary of what came back.
+        """Record a tool call: digests of arguments and result, and a `summary` in words.
 
-        It failed if there is an `error` or a `status_code` of 400 or more.
+        Without one it is said as `name(argument=value) → result`, as far as that is short; what
+        stands under a secret's name is left out. It failed if there is an `error` or a
+        `status_code` of 400 or more.
         """
         result_text, result_cut = bounded_canonical(result)
         call: dict[str, Any] = {
@@ -115,6 +118,9 @@ class Steps:
         if summary is not None:
             shown, shortened = _own_text(summary)
             cut = shortened or (error is not None and cut)
+        elif isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            shown, shortened = described(name, arguments, shown)
+            cut = cut or shortened
         try:
             done = build(ToolCall, call)
         except InvalidInput as refused:

@@ -14,6 +14,7 @@ from hindsight_ray.core.steps import (
     call_shown,
     call_text,
     error_of,
+    failed,
     one_line,
     shortened,
 )
@@ -53,10 +54,13 @@ def for_repeat(first: Event, again: Event) -> str:
 
 
 def for_loop(loop: list[Event]) -> str:
-    step = shortened(call_text(loop[0]), 100)
+    if all(map(failed, loop)):
+        step, end = shortened(call_text(loop[0]), 90), "it failed the same way"
+    else:
+        step, end = shortened(call_text(loop[0]), 70), "it brought the same, and the run went badly"
     return _cut(
         f"When “{step}” brings nothing new a second time, you should change the plan:"
-        f" {len(loop)} times it led nowhere"
+        f" {len(loop)} times {end}"
     )
 
 

@@ -15,6 +15,7 @@ _NODES_MAX = 2_000
 _CHARACTERS_MAX = 65_536
 _DEPTH_MAX = 64
 _INTEGER_BITS_MAX = 4_096  # Python refuses to write longer ones in decimal by default
+_SMALL, _SMALL_CHARACTERS, _SMALL_INTEGER = 50, 1_000, 10**18
 _CANONICAL = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, check_circular=False
 )
@@ -36,6 +37,8 @@ def bounded_canonical(value: Any) -> tuple[str, bool]:
     """
     if isinstance(value, str) and len(value) <= _CHARACTERS_MAX:
         return _CANONICAL.encode(value), False
+    if type(value) is dict and _is_small(cast("dict[object, object]", value)):
+        return _CANONICAL.encode(value), False  # no need to copy what most calls are given
     budget = _Budget()
     fitted = budget.fit(value, 0)
     return _CANONICAL.encode(fitted), budget.cut
@@ -45,6 +48,24 @@ def bounded_digest(text: str, cut: bool) -> str:
     """Digest of what `bounded_canonical` gave; one of a part only starts with `~`."""
     value = hashlib.sha256(_encoded(text)).hexdigest()
     return "~" + value if cut else value
+
+
+def _is_small(value: dict[object, object]) -> bool:
+    """Whether nothing in it can be beyond any limit, looked at without going into it."""
+    if len(value) > _SMALL:
+        return False
+    for key, one in value.items():
+        if not isinstance(key, str) or len(key) > _SMALL:
+            return False
+        if isinstance(one, str):
+            if len(one) > _SMALL_CHARACTERS:
+                return False
+        elif isinstance(one, int):
+            if not -_SMALL_INTEGER < one < _SMALL_INTEGER:
+                return False
+        elif one is not None:
+            return False
+    return True
 
 
 class _Budget:

@@ -2,16 +2,27 @@
 
 A call that worked fixes the failures before it if the record connects them: by edges that somebody
 observed or declared, or by being the next call of the same tool, about the same thing (calls whose
-words overlap). Another tool's call counts only with recorded edges, since agents do other things
-between two attempts.
+words overlap, or are too few to tell). Another tool's call counts only with recorded edges, since
+agents do other things between two attempts.
 """
 
+import re
 from dataclasses import dataclass
 
-from hindsight_ray.core.steps import Steps, call_shown, failed, known_arguments, overlap, succeeded
+from hindsight_ray.core.steps import (
+    Steps,
+    call_shown,
+    failed,
+    known_arguments,
+    overlap,
+    succeeded,
+    words,
+)
 from hindsight_ray.domain.event import Event
 
 ALIKE_MIN = 0.4  # words that two calls of one tool must share to be about the same thing
+_TELLING_MIN = 4  # a call of fewer words does not say what it is about: `harvest(place=barn)`
+_NAMED = re.compile(r"\"?[A-Za-z_]\w*\"?\s?[=:]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +108,16 @@ def _alike(failure: Event, success: Event) -> bool:
     if known_arguments(failure) and known_arguments(failure) == known_arguments(success):
         return True
     first, second = call_shown(failure), call_shown(success)
-    return not first or not second or overlap(first, second) >= ALIKE_MIN
+    if not first or not second:
+        return True
+    if max(_said(failure, first), _said(success, second)) < _TELLING_MIN:
+        return True
+    return overlap(first, second) >= ALIKE_MIN
+
+
+def _said(event: Event, call: str) -> int:
+    """How many words a call is known to say, beside its tool's name and its arguments' names."""
+    return len({*words(_NAMED.sub(" ", call))} - {*words(_name(event))})
 
 
 def _chosen(steps: Steps, success: Event) -> Event | None:

@@ -2,12 +2,15 @@
 
 It fills the template of a review from calls that failed and were then put right, redundant calls,
 loops, results that nothing used and steps that were taken back. A lesson is written only where the
-record shows both what to avoid and what to do instead; everything else stays a claim.
+record shows both what to avoid and what to do instead; everything else stays a claim. What worked
+and was done again may have been the work itself, such as each day's harvest: it was for nothing
+only in a run that is known to have gone badly.
 """
 
 from collections.abc import Iterable
 
 from hindsight_ray.core.advice import for_failure, for_loop, for_repeat, for_retraction
+from hindsight_ray.core.attribution.provenance import went_badly
 from hindsight_ray.core.fixes import Fix, fixes, unfixed
 from hindsight_ray.core.standing import standing_wishes, stated_for_good
 from hindsight_ray.core.steps import (
@@ -39,8 +42,11 @@ def rule_review(
     steps = Steps(trajectory.events)
     fixed = fixes(steps)
     open_failures = unfixed(steps, fixed)
-    repeats = _repeats(steps)
-    loops = _loops(steps, repeated_step_limit)
+    in_vain = went_badly(trajectory.outcomes)
+    repeats = _repeats(steps) if in_vain else []
+    loops = [
+        loop for loop in _loops(steps, repeated_step_limit) if in_vain or all(map(failed, loop))
+    ]
     lessons = _distinct(
         [
             *(lesson for fix in fixed if (lesson := _fix_lesson(fix)) is not None),
@@ -268,7 +274,8 @@ def _loop_lesson(loop: list[Event]) -> Lesson:
         tools=(_tool(loop[0]),) if loop[0].tool is not None else (),
         agent=str(loop[0].agent),
         rule="same step again and again",
-        importance=0.5,
+        # What hangs on the outcome comes last, so that the others keep their places without it.
+        importance=0.5 if all(map(failed, loop)) else 0.4,
         confidence=0.8,
     )
 

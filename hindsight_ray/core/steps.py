@@ -140,10 +140,11 @@ def _whole(digest: str) -> str:
 def step_key(event: Event) -> tuple[str, ...] | None:
     """What makes two steps of one agent the same, or None for what is no step (user, state).
 
-    A tool call is the same with the same tool and arguments; any other step with the same words.
+    A tool call is the same with the same tool and arguments, or words where those are not known;
+    any other step with the same words.
     """
     if event.tool is not None:
-        arguments = known_arguments(event) or normal(call_text(event))
+        arguments = known_arguments(event) or normal(event.summary)
         return (event.agent, "tool", event.tool.name, arguments)
     if event.kind in ("user", "state") or not event.summary.strip():
         return None
@@ -169,6 +170,23 @@ def call_shown(event: Event) -> str:
 def call_text(event: Event) -> str:
     """What a step says of itself: a tool event's call without the result, else its summary."""
     return call_shown(event) or event.summary
+
+
+def call_and_end(event: Event) -> tuple[str, str]:
+    """A tool event's call with its tool's name, and what came back: each once, for people."""
+    if event.tool is None:
+        return call_text(event), ""
+    name, said = event.tool.name, one_line(event.summary)
+    call = one_line(call_shown(event))
+    end = said[len(call) :].lstrip()[2:].lstrip() if call else ""
+    if not call:
+        call, end = (said, "") if said.startswith(name) else (name, said)
+    elif not call.startswith(name):
+        call = f"{name}: {call}"
+    if failed(event):
+        error = error_of(event)
+        end = "" if error in call else error
+    return call, end
 
 
 def error_of(event: Event) -> str:

@@ -58,6 +58,8 @@ def cut_text(text: str, limit: int) -> tuple[str, bool]:
     For text that a tool or a log produced and nobody can be asked to correct: control characters
     and lone surrogates become `\ufffd`.
     """
+    if len(text) <= limit and text.isascii() and text.isprintable():
+        return text, False  # as most are
     head = text[: limit * 2 + 64]
     clean = _CONTROL.sub("\ufffd", _SURROGATE.sub("\ufffd", head))
     normal = unicodedata.normalize("NFC", clean)
@@ -134,9 +136,9 @@ def _query(text: str) -> str:
 
 
 # Characters that stay as they are beside any others of them, and are no controls: ASCII, letters
-# and marks of Europe, Chinese and Japanese with their punctuation. Others are looked at in Python.
+# and marks of Europe, Chinese and Japanese with their punctuation, an arrow; others go to Python.
 _LETTERS = "!-~\u00a1-\u00ac\u00ae-\u02ff\u4e00-\u9fff\u3041-\u3096\u30a1-\u30fa\uff01-\uff5e"
-_MORE = " \t\n\r\u2010-\u2027\u3001-\u3029\u30fb-\u30fe"
+_MORE = " \t\n\r\u2192\u2010-\u2027\u3001-\u3029\u30fb-\u30fe"
 _PLAIN = f"^[{_LETTERS}{_MORE}]*$"
 _PLAIN_AND_SOME = f"^[{_LETTERS}][{_LETTERS}{_MORE}]*$"
 

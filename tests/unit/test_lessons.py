@@ -9,8 +9,8 @@ from hindsight_ray.domain.review import Review
 from tests.trajectories import Story, event_id
 
 
-def reviewed(story: Story, **more: int) -> Review:
-    review = rule_review(story.trajectory(), kind="full", trigger="run end", **more)
+def reviewed(story: Story, outcome: float | None = None, **more: int) -> Review:
+    review = rule_review(story.trajectory(outcome), kind="full", trigger="run end", **more)
     checked = checked_review(review, [event.event_id for event in story.events])
     assert checked.rejected == ()
     assert checked.review == review
@@ -115,9 +115,63 @@ def test_a_redundant_call_is_named_and_a_poll_that_brings_news_is_not() -> None:
     story.call("two", "lookup", "user=1", result="alice")
     story.call("poll", "status", "job=1", result="running")
     story.call("poll2", "status", "job=1", result="done")
-    (lesson,) = reviewed(story).lessons
+    (lesson,) = reviewed(story, -1.0).lessons
     assert lesson.advice.startswith("When you have the result of lookup(user=1), you should reuse")
     assert lesson.events == (event_id("one"), event_id("two"))
+
+
+@pytest.mark.parametrize("outcome", [0.5, None])
+def test_what_worked_and_was_done_again_is_no_loop_unless_the_run_is_known_to_have_gone_badly(
+    outcome: float | None,
+) -> None:
+    story = Story()
+    for day in range(4):
+        story.call(f"day {day}", "harvest", "place=north field", result="9 sacks")
+    review = reviewed(story, outcome)
+    assert review.lessons == ()
+    assert review.ineffective == ()
+    lessons = reviewed(story, -0.5).lessons
+    assert {lesson.rule for lesson in lessons} == {
+        "same call, same result",
+        "same step again and again",
+    }
+    assert all("led nowhere" not in lesson.advice for lesson in lessons)
+
+
+def test_a_call_that_fails_the_same_way_again_and_again_is_a_loop_however_the_run_ended() -> None:
+    story = Story()
+    for turn in range(4):
+        story.call(str(turn), "click", "button=next", error="not found")
+    (lesson,) = reviewed(story, 1.0).lessons
+    assert lesson.advice == (
+        "When “click(button=next)” brings nothing new a second time, you should change the plan:"
+        " 4 times it failed the same way"
+    )
+
+
+def test_what_hangs_on_the_outcome_comes_after_every_other_lesson() -> None:
+    story = Story()
+    for turn in range(4):
+        story.call(f"look {turn}", "look", "at=sky", result="blue")
+    for turn in range(4):
+        story.call(f"click {turn}", "click", "button=next", error="not found")
+    before = reviewed(story).lessons
+    assert reviewed(story, -1.0).lessons[: len(before)] == before != ()
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["harvest({}) → {}", "harvest {} -> {}", "harvest(place={}) → {}", "harvested {}: {}"],
+)
+def test_two_short_calls_of_one_tool_are_one_attempt_however_they_are_summarised(said: str) -> None:
+    story = Story()
+    for name, place, error in (("bad", "river", "hurt"), ("good", "north field", None)):
+        story.call(
+            name, "harvest", {"place": place}, error=error, summary=said.format(place, error or 9)
+        )
+    (lesson,) = reviewed(story, 0.5).lessons
+    assert lesson.advice.startswith('When harvest fails ("hurt"), you should do: harvest')
+    assert "north field" in lesson.advice
 
 
 def test_calls_without_recorded_arguments_or_results_are_never_called_redundant() -> None:

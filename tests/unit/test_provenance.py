@@ -175,6 +175,13 @@ def test_it_abstains_without_decisions_and_without_edges_and_on_nothing() -> Non
     assert "no decision" in reason(provenance(Story().trajectory(1.0), {}))
 
 
+@pytest.mark.covers("G7.abstains")
+def test_it_abstains_at_an_outcome_of_nothing_and_says_what_may_know_more() -> None:
+    why = reason(provenance(told().trajectory(0.0), {}))
+    assert "nothing to share out" in why
+    assert "--method blame" in why
+
+
 def test_it_abstains_where_causes_run_in_a_circle() -> None:
     story = Story()
     story.decide("one", causes=["two"])

@@ -9,7 +9,8 @@ Every end counts, not the last alone, since of two agents who finish side by sid
 mattered: the slice is rather too wide than too narrow. The slice is the ends and their ancestors.
 
 Credit divides the outcome equally over the decisions of the slice. That is a statement about
-structure, not about causes, so every interval reaches from nothing to the whole outcome. A decision
+structure, not about causes, so every interval reaches from nothing to the whole outcome; of an
+outcome of exactly 0 there is nothing to divide, and a row of zeros would say nothing. A decision
 outside the slice gets exactly zero only if every edge was observed and nothing is missing;
 otherwise it stays a player, since an edge that nobody recorded may lead from it to an end.
 """
@@ -24,6 +25,10 @@ from hindsight_ray.domain.run import Outcome, Trajectory
 
 METHOD = "provenance"
 NO_OUTCOME = "no outcome of this run is known; `outcome` records one"  # the verb of every door
+NOTHING_TO_SHARE = (
+    "an outcome of 0 leaves nothing to share out; `--method blame` says which decisions the run's"
+    " failures point at"
+)
 _END_KINDS = ("tool", "message", "decision")
 _WATCHED = ("user", "state")  # what is seen of a run's end, and no step of an agent
 
@@ -76,6 +81,12 @@ def ruling_outcome(outcomes: tuple[Outcome, ...]) -> Outcome | None:
     latest = sorted(outcomes, key=lambda outcome: outcome.at)
     outside = [outcome for outcome in latest if outcome.evaluates and not outcome.participant]
     return (outside or latest or [None])[-1]
+
+
+def went_badly(outcomes: tuple[Outcome, ...]) -> bool:
+    """Whether the outcome that counts is known, and not above nothing."""
+    outcome = ruling_outcome(outcomes)
+    return outcome is not None and outcome.value <= 0
 
 
 def by_agent(shares: Iterable[Credit], events: Iterable[Event]) -> tuple[Credit, ...]:
@@ -134,6 +145,8 @@ def _why_not(value: float | None, steps: Steps, *, cyclic: bool, unled: bool) ->
         return NO_OUTCOME
     if not any(event.kind == "decision" for event in steps.events):
         return "no decision was recorded, so there is nobody to credit"
+    if value == 0:
+        return NOTHING_TO_SHARE
     if cyclic:
         return "the recorded causes run in a circle, so nothing can be said to come first"
     if not any(steps.causes.values()):
