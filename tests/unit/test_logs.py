@@ -89,7 +89,7 @@ def test_every_way_to_wrap_a_message_list_is_read(document: object) -> None:
 
 
 def test_a_reward_a_task_and_its_trials_are_kept_apart_and_comparable() -> None:
-    info = {"task": {"instruction": "You want seat 2"}}
+    info = {"task": {"instruction": "You are ann. You want seat 2 and hide it"}}
     items = [
         {"task_id": 1, "trial": trial, "reward": reward, "info": info, "traj": MESSAGES}
         for trial, reward in ((0, 0.0), (1, 1.0))
@@ -99,7 +99,17 @@ def test_a_reward_a_task_and_its_trials_are_kept_apart_and_comparable() -> None:
     assert (first.reward, second.reward) == (0.0, 1.0)
     assert first.digest != second.digest
     assert kept(first).run.goal_digest == kept(second).run.goal_digest
-    assert kept(first).run.goal == "You want seat 2"
+
+
+def test_the_goal_is_what_the_agents_were_told_and_never_the_played_users_instruction() -> None:
+    hidden = "You are ann. You want seat 2 and hide it"
+    first, second = (
+        kept(one_run({"info": {"task": {"instruction": told}}, "traj": MESSAGES}))
+        for told in (hidden, hidden + " well")
+    )
+    assert first.run.goal == "Book seat 2"
+    assert all("hide it" not in value.model_dump_json() for value in (first.run, *first.events))
+    assert first.run.goal_digest != second.run.goal_digest
 
 
 def test_parallel_calls_are_paired_by_id_whatever_the_order_of_their_answers() -> None:

@@ -58,6 +58,7 @@ def _run(item: object, item_digest: str) -> LogRun:
     return LogRun(
         digest=item_digest,
         goal=_goal(fields, messages),
+        task=_task(fields),
         task_type=as_text(fields.get("task_type")) or _TASK_TYPE,
         steps=tuple(reading.steps),
         tools=tuple(sorted(reading.tools)),
@@ -86,13 +87,19 @@ def reward(value: object) -> float | None:
     return float(value)
 
 
-def _goal(fields: Fields, messages: Sequence[object]) -> str:
-    """The task as given, so that trials of one task are comparable; else the user's first words."""
+def _task(fields: Fields) -> str:
+    """What τ-bench says the task was, by which trials of one task are known to be comparable.
+
+    It instructs the user that was played; no agent saw it, so no text of the run may say it.
+    """
     info = as_object(fields.get("info")) or {}
-    task = as_object(info.get("task")) or {}
-    for given in (fields.get("goal"), task.get("instruction")):
-        if as_text(given):
-            return as_text(given)
+    return as_text((as_object(info.get("task")) or {}).get("instruction"))
+
+
+def _goal(fields: Fields, messages: Sequence[object]) -> str:
+    """The goal that the log names, else what the agents were told first: the user's first words."""
+    if as_text(fields.get("goal")):
+        return as_text(fields.get("goal"))
     for message in map(as_object, messages):
         if message is not None and message.get("role") == "user":
             said = text_of(message.get("content")).strip()

@@ -59,13 +59,18 @@ class LogRemark:
 
 @dataclass(frozen=True, slots=True)
 class LogRun:
-    """One run of a log: what it was about, its steps, its reward and remarks."""
+    """One run of a log: what it was about, its steps, its reward and remarks.
+
+    `task` names the task where the goal does not: of two runs of one task the user may say it in
+    other words. It is kept as a digest alone.
+    """
 
     digest: str
     goal: str
     task_type: str
     steps: tuple[LogStep, ...]
     tools: tuple[str, ...] = ()
+    task: str = ""
     reward: float | None = None
     remarks: tuple[LogRemark, ...] = ()
 
@@ -128,7 +133,7 @@ def recorded(
             "audience": checked_audience([scope]),
             "goal": goal,
             "task_type": short(log.task_type),
-            "goal_digest": goal_digest(log.goal),
+            "goal_digest": goal_digest(log.task or log.goal),
             "tools": tuple(short(tool) for tool in log.tools),
             "participants": tuple(Participant(agent=agent) for agent in agents),
             "started_at": events[0].timestamp if events else now,
