@@ -71,9 +71,10 @@ class Review(Value):
 class ReviewReport(Value):
     """What a review did. Ids are only those that whoever started it may read.
 
-    `stored` were added by this review; `known` say the same and were there before, be it from a
-    review of the same trajectory or from another run. `rejected` says
-    why a claim or a lesson was not kept: nothing proves it, or a policy or a limit was met.
+    `stored` were added by this review, of which `waiting` wait for a person; `known` say the same
+    and were there before, be it from a review of the same trajectory or from another run.
+    `rejected` says why a claim or a lesson was not kept: nothing proves it, or a policy or a limit
+    was met.
     """
 
     run_id: RunId
@@ -81,6 +82,7 @@ class ReviewReport(Value):
     triggers: tuple[Trigger, ...]
     claims: int = 0
     stored: tuple[MemoryId, ...] = ()
+    waiting: int = 0
     known: tuple[MemoryId, ...] = ()
     duplicates: int = 0
     rejected: tuple[str, ...] = ()

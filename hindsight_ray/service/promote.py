@@ -63,8 +63,18 @@ async def _promoted(
         receipt = await commit_draft(world, unit, prepared, by, reader=admitted)
         if isinstance(receipt, Undecided):
             return receipt
+        if receipt.result in ("duplicate", "merged"):
+            receipt = await _with_approval(unit, caller, receipt)
         await once.keep(unit, caller, command.command_id, command, receipt)
     return receipt
+
+
+async def _with_approval(unit: Unit, caller: Caller, receipt: Receipt) -> Receipt:
+    """The same, which says that what was there already counts as approved from now on, if so."""
+    kept = await unit.memories.current(caller.tenant, receipt.ids)
+    if not kept or not all(one.source.reviewed_by for one in kept.values()):
+        return receipt
+    return receipt.model_copy(update={"why": f"{receipt.why}; it is approved now"})
 
 
 async def _admitted_source(

@@ -34,7 +34,7 @@ from hindsight_ray.ports import Unit
 from hindsight_ray.service import offered as offering
 from hindsight_ray.service.admit import Admitted, admit
 from hindsight_ray.service.basis import Basis
-from hindsight_ray.service.keep import keep
+from hindsight_ray.service.keep import keep, own_ids
 from hindsight_ray.service.model_review import Subject, with_model
 from hindsight_ray.service.noted import note_done
 from hindsight_ray.service.same_task import earlier_runs
@@ -223,7 +223,7 @@ async def _keep_one(world: World, job: Job, draft: Draft, outturn: Outturn) -> N
         async with world.ledger.reading() as unit:
             reviewer = await admit(world, unit, _reviewer(world, job.run, job.offered))
             reviewer.require("write", draft.scope)
-            done = await unit.commands.get(draft.tenant, draft.owner, draft.command_id)
+            draft, done = await _named(unit, draft)
         # Known by its receipt, it need not be embedded again.
         receipt = (
             await keep(world, draft, reader=None, basis=job.basis)
@@ -239,6 +239,22 @@ async def _keep_one(world: World, job: Job, draft: Draft, outturn: Outturn) -> N
         outturn.found.extend(receipt.ids)
     else:
         outturn.stored.extend(receipt.ids)
+
+
+async def _named(unit: Unit, draft: Draft) -> tuple[Draft, tuple[str, str] | None]:
+    """The draft by a name of which nothing was erased, and what was kept by that name.
+
+    Who was erased took records along that rested on them, with their receipts. What the run still
+    says is learned anew, and those ids are taken.
+    """
+    named, times = draft, 0
+    while True:
+        done = await unit.commands.get(named.tenant, named.owner, named.command_id)
+        (own,) = own_ids(named, 1)
+        if done is not None or not await unit.memories.history(named.tenant, own):
+            return named, done
+        times += 1
+        named = draft.model_copy(update={"command_id": f"{draft.command_id}:{times}"})
 
 
 async def _note(world: World, job: Job, review: Review, failure: FailedReview | None) -> None:
@@ -298,11 +314,13 @@ async def _told(
         own = {name for name in readable if current[name].source.run == job.run.run_id}
         news = own | set(outturn.stored)
     known = tuple(name for name in readable if name not in news)
+    stored = tuple(name for name in readable if name in news)
     report = ReviewReport(
         run_id=job.run.run_id,
         kind=job.kind if told_of else None,
         triggers=(_ASKED,),
-        stored=tuple(name for name in readable if name in news),
+        stored=stored,
+        waiting=sum(current[name].status in ("pending", "quarantined") for name in stored),
         known=known,
         duplicates=len(known),
     )

@@ -25,7 +25,7 @@ from hindsight_ray.service.world import World
 # Shell commands that ask no memory in somebody's name, or only as its operator on its own machine.
 NOT_ASKED = {
     "demo", "init", "doctor", "backup", "restore", "drop-tenant", "scale", "up",
-    "status", "down", "import", "mcp", "serve",
+    "status", "down", "import", "mcp", "serve", "settings",
     "policy check", "policy test", "policy load", "policy diff", "policy lint", "key list",
     "key rotate", "key retire", "leakcheck",
 }  # fmt: skip

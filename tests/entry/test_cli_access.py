@@ -183,12 +183,12 @@ def test_operator_commands_act_as_whoever_is_named_and_are_refused_to_others(
     assert cli.run(["write", "zed likes tea", "--agent", "planner", "--user", "zed", *home]) == 0
     named = ["--agent", "planner", "--user", "alice", *home]
     for words in (
-        ["erase", "zed"], ["policy", "load", "team"], ["privacy", "--personal", "keep"],
+        ["erase", "zed", "zed"], ["policy", "load", "team"], ["privacy", "--personal", "keep"],
         ["audit", "list"],
     ):  # fmt: skip
         assert cli.run([*words, *named]) == 1, words
         assert "not allowed" in capfd.readouterr().err
-    assert cli.run(["erase", "zed", *home]) == 0
+    assert cli.run(["erase", "zed", "zed", *home]) == 0
 
 
 def test_copies_are_told_in_words(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -168,7 +168,7 @@ def test_a_refusal_is_one_line_on_standard_error_and_exit_code_one(
         (("why", "read", "everything", "--tenant", "acme"), "OBJECT"),
         (("write", "x", *ALICE, "--tag", ""), "--tag"),
         (("get", "x", *ALICE), "ID"),
-        (("erase", "a b", "--tenant", "acme"), "USER"),
+        (("erase", "a b", "a b", "--tenant", "acme"), "USER"),
     ],
 )
 def test_what_is_wrong_is_named_as_it_was_typed(
@@ -186,7 +186,7 @@ def test_a_place_that_cannot_be_written_is_no_fault_of_ours(cli: Cli) -> None:
     for line in (("backup", "/proc/copy"), ("export", "knowledge", "-o", "/proc/x", *ALICE)):
         said = cli(*line)
         assert (said.code, said.out) == (1, "")
-        assert said.err.startswith("error: /proc/")
+        assert said.err.startswith(("error: /proc/", "error: '/proc/"))
         assert "fault of ours" not in said.err
 
 
@@ -241,3 +241,31 @@ def test_commands_on_a_home_load_no_cluster_and_no_server(home: pathlib.Path) ->
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert done.stderr.endswith("loaded: ")
+
+
+def test_what_is_final_is_named_twice_and_says_how(cli: Cli) -> None:
+    cli("write", "The depot opens at nine", *ALICE)
+    for line, again in (
+        (("erase", "alice", "--tenant", "acme"), "`erase alice alice`"),
+        (("erase", "alice", "alise", "--tenant", "acme"), "nothing was erased"),
+        (("drop-tenant", "acme"), "`--tenant acme`"),
+    ):
+        said = cli(*line)
+        assert (said.code, said.out) == (2, "")
+        assert again in said.err
+    assert cli("search", "depot", *ALICE, "--json").document["hits"]
+
+
+def test_a_tenant_begins_with_its_privacy_where_that_is_asked_for(cli: Cli) -> None:
+    cli("ticket", *ALICE)
+    assert cli("privacy", "--tenant", "globex").code == 1
+    assert "secrets: mask" in cli("privacy", "--tenant", "globex", "--new-tenant").out
+    assert "globex" in cli("tenant", "list").out
+
+
+def test_the_policy_in_force_says_where_the_grants_beside_it_are_seen(cli: Cli) -> None:
+    cli("write", "The depot opens at nine", *ALICE)
+    cli("share", "user:alice", "--to", "user:bob", *ALICE)
+    assert "with 1 grant beside it: `--json` lists" in cli("policy", "show").err
+    shared = cli("policy", "show", "--json").document["shared"]
+    assert [one["grantor"] for one in shared] == ["user:alice"]

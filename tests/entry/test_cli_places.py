@@ -18,7 +18,7 @@ READING = (
     ("policy", "who", "global"), ("policy", "sees"), ("policy", "load", "team"),
     ("audit", "list"), ("audit", "verify"), ("audit", "seal"), ("pending", "list"),
     ("memory", "tiers", MEMORY), ("project", "close", "apollo"), ("export", "knowledge"),
-    ("maintain",), ("erase", "bob"), ("privacy",), ("drop-tenant", "acmee"),
+    ("maintain",), ("erase", "bob", "bob"), ("privacy",), ("drop-tenant", "acmee"),
     ("ticket", "--revoke", "0" * 32),
 )  # fmt: skip
 

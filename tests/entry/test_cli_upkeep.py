@@ -92,3 +92,30 @@ def test_knowledge_leaves_as_markdown_or_lines_of_json(
     assert cli_json("export", "knowledge", "-o", str(file), *ALICE)["documents"] == 1
     assert file.read_text(encoding="utf-8") == said
     assert cli("export", "knowledge", "--format", "pdf", *ALICE).code == 2
+
+
+@pytest.mark.covers("people.pending")
+def test_several_that_wait_are_decided_in_one_line_each_answered_by_itself(
+    cli: Cli, cli_json: Callable[..., Any]
+) -> None:
+    doubtful = ("--confidence", "0.2", *ALICE)
+    said = ("The depot opens at nine", "Bob drives the blue van", "The key is under the mat")
+    ids = [cli_json("write", one, *doubtful)["ids"][0] for one in said]
+    absent = "5b0f3c1e-7d55-5d0b-9b1a-3f6f0c9c2a71"
+    told = cli("pending", "accept", ids[0], absent, ids[1], *ALICE, "--json")
+    assert told.code == 1
+    assert [one["id"] for one in told.document] == [ids[0], absent, ids[1]]
+    assert ["error" in one for one in told.document] == [False, True, False]
+    assert [one["memory"]["id"] for one in cli_json("pending", "list", *ALICE)] == ids[2:]
+    assert cli("pending", "reject", ids[2], ids[2], *ALICE).code == 0
+
+
+def test_promoting_an_experience_where_it_is_says_that_it_is_approved(
+    cli: Cli, cli_json: Callable[..., Any]
+) -> None:
+    line = ("--type", "experience", "--scope", "global", "--tenant", "acme")
+    found = cli_json("write", "You should check the fuse before the pump", *line)["ids"][0]
+    curator = ("--tenant", "acme", "--agent", "curator")
+    for _ in range(2):
+        assert "approved now" in cli_json("promote", found, "--scope", "global", *curator)["why"]
+    assert len(cli_json("export", "knowledge", "--tenant", "acme")) == 1

@@ -49,13 +49,28 @@ def test_every_imported_run_is_reviewed_and_again_adds_nothing(
     assert _said(capsys, *line)["runs"] == 3
     first = _said(capsys, *place, "review", "--all", "--tenant", "lab")
     assert (first["runs"], first["failed"]) == (3, 0)
-    assert first["stored"] > 0
+    assert first["stored"] > first["waiting"] == 0
     search = (*place, "search", "van", "--tenant", "lab", "-k", "50")
     found = {hit["memory"]["id"] for hit in _said(capsys, *search)["hits"]}
     assert found
     again = _said(capsys, *place, "review", "--all", "--tenant", "lab")
     assert (again["runs"], again["failed"]) == (3, 0)
     assert {hit["memory"]["id"] for hit in _said(capsys, *search)["hits"]} == found
+
+
+def test_what_a_review_stored_of_a_log_that_nobody_vouches_for_is_said_to_wait(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log.json"
+    log.write_text(json.dumps(LOG), encoding="utf-8")
+    place = ("--home", str(tmp_path / "home"), "--json")
+    said = ("--format", "openai-messages", "--tenant", "lab", "--untrusted")
+    _said(capsys, *place, "import", str(log), *said)
+    told = _said(capsys, *place, "review", "--all", "--tenant", "lab")
+    assert told["waiting"] == told["stored"] > 0
+    capsys.readouterr()
+    assert run((*place, "pending", "list", "--tenant", "lab")) == 0
+    assert len(json.loads(capsys.readouterr().out)) == told["waiting"]
 
 
 @pytest.mark.covers("cli.story")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -95,6 +96,10 @@ async def drop_tenant(
     asked: Asked, name: Annotated[str, typer.Argument(metavar="TENANT", help="Said once more.")]
 ) -> None:
     """Delete a tenant with everything in it; its audit stays. Named twice, since it is final."""
+    if asked.tenant is None:
+        raise InvalidSettings(
+            f"{name!r} is deleted for good: say it again, `--tenant {quote(name)}`", field="tenant"
+        )
     if asked.tenant_named() != name:
         raise InvalidSettings(f"`--tenant` and {name!r} are not the same; nothing was deleted")
     dropped: TenantDropped = await ask(asked, c.DropTenant, {"tenant": name})

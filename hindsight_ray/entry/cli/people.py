@@ -5,15 +5,18 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import typer
+from rich.console import RenderableType
 
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.receipt import Receipt
 from hindsight_ray.domain.upkeep import Sample, SampleReport, SampleWeek, Verdict, Waiting
 from hindsight_ray.entry.cli import show
-from hindsight_ray.entry.cli.asking import ask, text_or_input
+from hindsight_ray.entry.cli.asking import ask, asking, built, text_or_input
 from hindsight_ray.entry.cli.options import UPKEEP, Asked, command, remember_place
+from hindsight_ray.errors import HindsightError
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The memory's id.")]
+Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Memories' ids.")]
 Why = Annotated[str | None, typer.Option("--why", help="Kept in its history.")]
 ScopeOption = Annotated[
     str | None, typer.Option("--scope", metavar="SCOPE", help="Only this scope.")
@@ -58,14 +61,14 @@ async def listed(
     show.answer(asked.json, list(found), show.rows(made, "memories", "wait for a person"))
 
 
-async def accept(asked: Asked, memory_id: Id, *, why: Why = None) -> None:
+async def accept(asked: Asked, memory_ids: Ids, *, why: Why = None) -> int:
     """Accept what waits: it counts from now on, and outdates what it contradicts."""
-    await _decide(asked, memory_id, "accept", why)
+    return await _decide_each(asked, memory_ids, "accept", why)
 
 
-async def reject(asked: Asked, memory_id: Id, *, why: Why = None) -> None:
+async def reject(asked: Asked, memory_ids: Ids, *, why: Why = None) -> int:
     """Reject what waits: it is forgotten."""
-    await _decide(asked, memory_id, "reject", why)
+    return await _decide_each(asked, memory_ids, "reject", why)
 
 
 async def edit(
@@ -76,22 +79,48 @@ async def edit(
     why: Why = None,
 ) -> None:
     """Accept what waits with a text of your own in its place."""
-    await _decide(asked, memory_id, "edit", why, text_or_input(content))
+    decision = _decision(memory_id, "edit", why, text_or_input(content))
+    receipt: Receipt = await ask(asked, c.DecidePending, decision)
+    show.answer(asked.json, receipt, show.receipt(receipt))
 
 
-async def _decide(
-    asked: Asked,
+async def _decide_each(
+    asked: Asked, memory_ids: Sequence[str], decision: Literal["accept", "reject"], why: str | None
+) -> int:
+    """Each is answered by itself: one that is refused holds up no other. Exit 1 if one was."""
+    fields = [_decision(one, decision, why) for one in dict.fromkeys(memory_ids)]
+    if len(fields) == 1:
+        receipt: Receipt = await ask(asked, c.DecidePending, fields[0])
+        show.answer(asked.json, receipt, show.receipt(receipt))
+        return 0
+    commands = [built(c.DecidePending, one) for one in fields]
+    told: list[dict[str, object]] = []
+    parts: list[RenderableType] = []
+    async with asking(asked) as memory:
+        for one in commands:
+            try:
+                receipt = await memory.ask(one)
+            except HindsightError as error:
+                kind = type(error).__name__
+                told.append({"id": one.memory_id, "error": kind, "message": error.message})
+                parts.append(show.plain(f"refused  {error.message}\n  {one.memory_id}"))
+            else:
+                told.append({"id": one.memory_id, **receipt.model_dump(mode="json")})
+                parts.append(show.receipt(receipt))
+    show.answer(asked.json, told, show.stacked(*parts))
+    return 1 if any("error" in one for one in told) else 0
+
+
+def _decision(
     memory_id: str,
     decision: Literal["accept", "reject", "edit"],
     why: str | None,
     content: str | None = None,
-) -> None:
-    fields = {
+) -> dict[str, object]:
+    return {
         "memory_id": memory_id, "decision": decision, "why": why, "content": content,
         "command_id": uuid.uuid4().hex,
     }  # fmt: skip
-    receipt: Receipt = await ask(asked, c.DecidePending, fields)
-    show.answer(asked.json, receipt, show.receipt(receipt))
 
 
 async def sample(

@@ -188,7 +188,8 @@ async def shown(asked: Asked) -> None:
         show.print_json(found)
         return
     grants = counted(found.grants, "grant")
-    show.note(asked.json, f"in force at policy revision {found.revision}, with {grants} beside it")
+    beside = f"{grants} beside it" + (": `--json` lists what people share" if found.shared else "")
+    show.note(asked.json, f"in force at policy revision {found.revision}, with {beside}")
     sys.stdout.write(found.text)
 
 

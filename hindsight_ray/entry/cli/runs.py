@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperCommand
 
 from hindsight_ray.core.logs.formats import PARSERS
+from hindsight_ray.core.report.counts import counted
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.chat import Retried, Spent
 from hindsight_ray.domain.review import ReviewReport
@@ -180,7 +181,14 @@ async def reviewed(
 
 async def _review_all(asked: Asked) -> None:
     """Review each run, the newest first; what was learned before is counted as known."""
-    told: dict[str, int] = {"runs": 0, "claims": 0, "stored": 0, "known": 0, "failed": 0}
+    told: dict[str, int] = {
+        "runs": 0,
+        "claims": 0,
+        "stored": 0,
+        "waiting": 0,
+        "known": 0,
+        "failed": 0,
+    }
     async with asking(asked) as memory:
         before: str | None = None
         while page := await memory.ask(built(c.ListRuns, {"limit": _PAGE, "before": before})):
@@ -191,9 +199,12 @@ async def _review_all(asked: Asked) -> None:
                 told["runs"] += 1
                 told["claims"] += report.claims
                 told["stored"] += len(report.stored)
+                told["waiting"] += report.waiting
                 told["known"] += len(report.known)
                 told["failed"] += report.failure is not None
+                show.counting(f"{counted(told['runs'], 'run')} reviewed")
             before = page[-1].run.run_id
+    show.counting("")
     show.answer(asked.json, told, show.facts(told, "reviewed"))
 
 

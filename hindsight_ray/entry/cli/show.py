@@ -101,6 +101,13 @@ def pairs(fields: Mapping[str, object]) -> Table:
     return made
 
 
+def counting(text: str) -> None:
+    """Say on a terminal how far something long has come, over what was said before."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r{text}" if text else "\r\x1b[K")
+        sys.stderr.flush()
+
+
 def note(as_json: bool, text: str) -> None:
     """Say something on standard error that belongs to no document; to a program, nothing."""
     if as_json:
@@ -276,6 +283,7 @@ def review(value: ReviewReport) -> RenderableType:
             "review": f"{value.kind or 'made'} ({', '.join(value.triggers)})",
             "claims": value.claims,
             "stored": "\n".join(value.stored) or "none",
+            "wait for a person": value.waiting or None,
             "known before": value.duplicates or None,
             "rejected": "\n".join(value.rejected),
             "model failed": value.failure and f"{value.failure.failure}: {value.failure.why}",

@@ -1,6 +1,7 @@
 """Tickets, and what a tenant keeps of texts: ticket, privacy, erase."""
 
 from dataclasses import replace
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -31,7 +32,7 @@ def add_to(app: typer.Typer) -> None:
     )(ticket)
     keep = f"{here} privacy --personal keep --tenant acme"
     command(app, "privacy", begins=True, epilog=keep, panel=ACCESS)(privacy)
-    command(app, "erase", epilog=f"{here} erase alice --tenant acme", panel=ACCESS)(erase)
+    command(app, "erase", epilog=f"{here} erase alice alice --tenant acme", panel=ACCESS)(erase)
 
 
 async def ticket(
@@ -81,9 +82,19 @@ def ticket_id_of(said: str) -> str:
 
 
 async def erase(
-    asked: Asked, who: Annotated[str, typer.Argument(metavar="USER", help="Whose texts go.")]
+    asked: Asked,
+    who: Annotated[str, typer.Argument(metavar="USER", help="Whose texts go.")],
+    again: Annotated[str | None, typer.Argument(metavar="USER", help="Said once more.")] = None,
 ) -> int:
-    """Erase a user of a tenant: every text of theirs and what rests on it; prints the proof."""
+    """Erase a user of a tenant: every text of theirs and what rests on it; prints the proof.
+
+    Named twice, since it is final.
+    """
+    if again is None:
+        twice = f"{quote(who)} {quote(who)}"
+        raise InvalidInput(f"`USER` is erased for good: say it again, `erase {twice}`")
+    if again != who:
+        raise InvalidInput(f"`USER` {who!r} and {again!r} are not the same; nothing was erased")
     proof: Erased = await ask(asked, c.Erase, {"user": who})
     made = show.table("what…", "number…")
     made.add_row("memories erased", str(len(proof.memories)))
@@ -111,6 +122,6 @@ async def privacy(
 ) -> None:
     """Say what a tenant keeps of secrets and personal data; without options, what is in force."""
     fields = {"secrets": secrets, "personal": personal}
-    asked = replace(asked, begins=asked.begins and any(fields.values()))
+    asked = replace(asked, begins=asked.begins and (asked.new_tenant or any(fields.values())))
     kept: Privacy = await ask(asked, c.SetPrivacy, fields)
     show.answer(asked.json, kept, show.plain(f"secrets: {kept.secrets}, personal: {kept.personal}"))

@@ -81,7 +81,8 @@ async def tiers(
     asked: Asked,
     memory_ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Memories' ids.")],
 ) -> None:
-    """Tell how memories stand: hot, warm, cold or archived, and their retention."""
+    """Tell of memories, named by the ids that `search` shows, how each stands: hot, warm, cold or
+    archived, and its retention."""
     found: Sequence[Tier] = await ask(asked, c.ReadTiers, {"memory_ids": tuple(memory_ids)})
     made = show.table("id", "tier", "retention#", "last use")
     for one in found:

@@ -257,6 +257,6 @@ SHELL: dict[str, Callable[[Facts], Sequence[str]] | None] = {
     "audit verify": lambda _: ("audit", "verify"),
     "audit seal": lambda _: ("audit", "seal"),
     "privacy": lambda _: ("privacy", "--personal", "keep"),
-    "erase": lambda f: ("erase", f.names.user),
+    "erase": lambda f: ("erase", f.names.user, f.names.user),
     "ticket": lambda f: ("ticket", "--tenant", f.tenant, "--agent", f.names.agent),
 }
