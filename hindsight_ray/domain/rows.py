@@ -150,8 +150,8 @@ class AuditEntry:
     rule: str
     revision: int
     digest: str = ""
-    writer: str = field(default="", compare=False)
-    place: int = field(default=0, compare=False)
+    writer: str = field(default="", compare=False, repr=False)
+    place: int = field(default=0, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
