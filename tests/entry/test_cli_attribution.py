@@ -39,7 +39,7 @@ def test_a_run_leaves_as_page_image_and_document(
     run, memory = asyncio.run(_a_run(home))
     files = {kind: tmp_path / f"credit.{kind}" for kind in ("html", "png", "prov")}
     wanted = [part for kind, file in files.items() for part in (f"--{kind}", str(file))]
-    said = cli("attribute", run, *_PLANNER, *wanted)
+    said = cli("attribute", run, *_PLANNER, "--steps", *wanted)
     assert said.code == 0, said.err
     assert "Roll back release 41" in said.out
     assert "#2" in said.out

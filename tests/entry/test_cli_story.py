@@ -116,7 +116,7 @@ def test_a_log_is_imported_once_reviewed_found_and_credited(
     assert runs[0]["events"] == first["events"]
 
     shown = cli("run", "show", run_id, "--tenant", "acme")
-    assert "find_order failed" in shown.out
+    assert "failed  find_order" in shown.out
     assert "outcome +1.00" in shown.out
     trajectory = cli_json("run", "show", run_id, "--tenant", "acme")
     assert len(trajectory["events"]) == first["events"]

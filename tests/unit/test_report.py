@@ -15,7 +15,7 @@ from hindsight_ray.adapters.reports.png import png
 from hindsight_ray.adapters.reports.w3c_prov import prov_json
 from hindsight_ray.core.attribution.provenance import provenance
 from hindsight_ray.core.report.colours import credit_colour, text_colour
-from hindsight_ray.core.report.page import page
+from hindsight_ray.core.report.page import heading, page
 from hindsight_ray.core.report.shapes import Arrow, Box, Disc, Words
 from hindsight_ray.core.report.svg import svg
 from hindsight_ray.core.report.timeline import STEPS_MAX, timeline
@@ -195,13 +195,32 @@ def test_numbers_are_readable_on_their_colour(value: float) -> None:
 
 
 @pytest.mark.covers("report.image")
-def test_the_image_is_a_png_of_the_figure_s_size() -> None:
+def test_the_image_is_a_png_of_the_figure_under_its_title() -> None:
     pytest.importorskip("matplotlib", reason="Matplotlib is an extra")
     figure = timeline(*_told())
-    data = png(figure)
+    data = png(figure, heading(*_told()))
     assert data.startswith(b"\x89PNG\r\n\x1a\n")
+    assert b"Restore checkout" in data  # as its title, for programs
     across, down = struct.unpack(">II", data[16:24])
-    assert across / down == pytest.approx(figure.across / figure.down, rel=0.01)
+    assert across / down == pytest.approx(figure.across / (figure.down + 64), rel=0.01)
+    assert data != png(figure, ("Restore checkout", "another run"))
+
+
+@pytest.mark.covers("report.page")
+def test_a_page_is_headed_by_a_line_and_a_longer_goal_stands_whole_below() -> None:
+    run, given = _told()
+    title, lead = heading(run, given)
+    assert (title, lead) == (
+        "Restore checkout", f"outcome +1.00, credit by shapley · run {run.run.run_id}",
+    )  # fmt: skip
+    assert page(run, given).count("Restore checkout") == 2  # the window's title and the heading
+    goal = "I need to " + "change my flight and " * 20 + "go home."
+    long = run.model_copy(update={"run": run.run.model_copy(update={"goal": goal})})
+    title, _ = heading(long, given)
+    assert len(title) <= 90
+    made = page(long, given)
+    assert f"<h1>{title}</h1>" in made
+    assert f'<p class="goal">{goal}</p>' in made
 
 
 @pytest.mark.covers("report.prov")

@@ -13,13 +13,17 @@ from hindsight_ray.core.report.shapes import Arrow, Box, Disc, Figure, Rule, Sha
 from hindsight_ray.errors import Unavailable
 
 _DPI = 144
+_HEAD = 64.0  # pixels above the figure
 _PX_PER_INCH = 96.0
 _PIXELS_MAX = 30_000  # of a side: what image viewers still open
 _FONTS = ("Noto Sans", "DejaVu Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei")
 
 
-def png(figure: Figure) -> bytes:
-    """The image. Raises `Unavailable` where Matplotlib is not installed."""
+def png(figure: Figure, heading: tuple[str, str]) -> bytes:
+    """The image under a title and a line that says how the run came out.
+
+    Raises `Unavailable` where Matplotlib is not installed.
+    """
     if importlib.util.find_spec("matplotlib") is None:
         raise Unavailable(
             "`--png` needs Matplotlib: install `hindsight-ray[png]`, or write a page with `--html`"
@@ -31,7 +35,7 @@ def png(figure: Figure) -> bytes:
     drawing = cast("Any", importlib.import_module("matplotlib.figure"))
     known = {font.name for font in font_manager.fontManager.ttflist}
     fonts = [name for name in _FONTS if name in known]
-    size = (figure.across / _PX_PER_INCH, figure.down / _PX_PER_INCH)
+    size = (figure.across / _PX_PER_INCH, (figure.down + _HEAD) / _PX_PER_INCH)
     dpi = min(_DPI, _PIXELS_MAX / max(*size))
     with matplotlib.rc_context({"font.family": fonts}), warnings.catch_warnings():
         # A character that no font here has is drawn as a box; the page shows it.
@@ -40,13 +44,20 @@ def png(figure: Figure) -> bytes:
         agg.FigureCanvasAgg(canvas)
         axes = canvas.add_axes((0, 0, 1, 1))
         axes.set_xlim(0, figure.across)
-        axes.set_ylim(figure.down, 0)
+        axes.set_ylim(figure.down, -_HEAD)
         axes.set_axis_off()
-        for order, shape in enumerate(figure.shapes):
+        for order, shape in enumerate((*_headed(*heading), *figure.shapes)):
             _paint(axes, shape, order)
         held = io.BytesIO()
-        canvas.savefig(held, format="png", dpi=dpi, metadata={"Title": figure.label})
+        canvas.savefig(held, format="png", dpi=dpi, metadata={"Title": heading[0]})
     return held.getvalue()
+
+
+def _headed(title: str, lead: str) -> tuple[Words, Words]:
+    return (
+        Words(12, 30 - _HEAD, title, 17, bold=True),
+        Words(12, 52 - _HEAD, lead, 12, fill="#555555"),
+    )
 
 
 def _paint(axes: Any, shape: Shape, order: int) -> None:

@@ -12,6 +12,7 @@ from hindsight_ray.core.report.shapes import Figure
 from hindsight_ray.core.report.supported import supported
 from hindsight_ray.core.report.svg import FONT, svg
 from hindsight_ray.core.report.timeline import step_numbers, timeline
+from hindsight_ray.core.steps import shortened
 from hindsight_ray.domain.credit import Attribution, Credit, Target
 from hindsight_ray.domain.run import Trajectory
 
@@ -20,6 +21,7 @@ body {{ font-family: {FONT}; color: #1a1a1a; margin: 2rem auto; max-width: 75rem
   line-height: 1.45; }}
 h1 {{ font-size: 1.35rem; margin-bottom: .2rem; overflow-wrap: anywhere; }}
 h2 {{ font-size: 1.05rem; margin-top: 2rem; }}
+.goal {{ overflow-wrap: anywhere; white-space: pre-line; }}
 .lead {{ color: #555; margin-top: 0; overflow-wrap: anywhere; }}
 .holder {{ container-type: inline-size; }} .wider {{ display: none; }}
 .figure {{ overflow-x: auto; border: 1px solid #ddd; }}
@@ -41,6 +43,7 @@ td.bar {{ width: 160px; }}
 .dim {{ color: #666; }} code {{ font-size: .8rem; color: #666; }}
 """
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_TITLE_CHARACTERS = 90  # of a goal in a heading; the whole of a longer one stands below it
 _BAR = 150.0
 _SMALLEST = 0.8  # of a figure's size; where there is less room it is scrolled
 
@@ -49,30 +52,39 @@ def page(trajectory: Trajectory, attribution: Attribution) -> str:
     """The page, in UTF-8 text."""
     figure = timeline(trajectory, attribution)
     run = trajectory.run
-    outcome = "no outcome" if attribution.outcome is None else f"outcome {attribution.outcome:+.2f}"
-    lead = f"{outcome}, {attribution.word} by {attribution.method}"
-    if attribution.policy:
-        lead += f" against the baseline {attribution.policy!r}"
-    if attribution.evaluations:
-        lead += f", {counted(attribution.evaluations, 'replay')}"
+    title, lead = heading(trajectory, attribution)
     parts = [
-        f"<h1>{_t(run.goal)}</h1>",
-        f'<p class="lead">{_t(lead)} · run <code>{_t(str(run.run_id))}</code></p>',
+        f"<h1>{_t(title)}</h1>",
+        f'<p class="lead">{_t(lead)}</p>',
+        f'<p class="goal">{_t(run.goal)}</p>'
+        if title != shortened(run.goal, len(run.goal))
+        else "",
         _abstention(attribution),
         _figure(figure),
         f'<p class="dim">{_t(figure.note)}</p>' if figure.note else "",
         *_tables(trajectory, attribution),
         _support(attribution),
     ]
-    title = _t(f"Attribution of {run.goal}")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        f"<title>Attribution of {_t(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         + "\n".join(part for part in parts if part)
         + "\n</body>\n</html>\n"
     )
+
+
+def heading(trajectory: Trajectory, attribution: Attribution) -> tuple[str, str]:
+    """What the page and the image are headed by: the goal in a line, and how the run came out."""
+    run = trajectory.run
+    outcome = "no outcome" if attribution.outcome is None else f"outcome {attribution.outcome:+.2f}"
+    lead = f"{outcome}, {attribution.word} by {attribution.method}"
+    if attribution.policy:
+        lead += f" against the baseline {attribution.policy!r}"
+    if attribution.evaluations:
+        lead += f", {counted(attribution.evaluations, 'replay')}"
+    return shortened(run.goal, _TITLE_CHARACTERS), f"{lead} · run {run.run_id}"
 
 
 def _figure(figure: Figure) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hindsight_ray.core.report.page import page
+from hindsight_ray.core.report.page import heading, page
 from hindsight_ray.core.report.timeline import timeline
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.credit import Attribution, Credited
@@ -47,6 +47,9 @@ async def attributed(
         str | None,
         typer.Option(help="Of a judge: `all at once`, `step by step` or `binary search`."),
     ] = None,
+    steps: Annotated[
+        bool, typer.Option("--steps", help="Show every step of the run with its credit as well.")
+    ] = False,
     html: Annotated[
         pathlib.Path | None, typer.Option(metavar="FILE", help="Write a page with the figure.")
     ] = None,
@@ -77,7 +80,8 @@ async def attributed(
     ):
         if file is not None:
             show.note(asked.json, f"wrote {file} ({_write(file, content()):,} bytes)")
-    show.answer(asked.json, found, show_credit.attribution(found, record.trajectory, kept))
+    picture = show_credit.attribution(found, record.trajectory, kept, steps=steps)
+    show.answer(asked.json, found, picture)
 
 
 def _kept_by(method: str, kept: Sequence[Credited]) -> Attribution:
@@ -96,7 +100,7 @@ def _kept_by(method: str, kept: Sequence[Credited]) -> Attribution:
 def _image(trajectory: Trajectory, found: Attribution) -> bytes:
     from hindsight_ray.adapters.reports.png import png  # noqa: PLC0415 - only where it is wanted
 
-    return png(timeline(trajectory, found))
+    return png(timeline(trajectory, found), heading(trajectory, found))
 
 
 def _document(trajectory: Trajectory, found: Attribution) -> bytes:

@@ -108,7 +108,7 @@ async def explain(asked: Asked, memory_id: Id) -> None:
     made = show.table("at", "agent", "kind", "what…")
     for event in found.events:
         at = event.timestamp.isoformat(timespec="seconds") if found.timed else ""
-        made.add_row(*map(show.plain, (at, event.agent, event.kind, show.line(event.summary))))
+        made.add_row(*map(show.plain, (at, event.agent, event.kind)), show.step(event))
     parts = [head, made] if found.events else [head, show.nothing("events")]
     show.answer(asked.json, found, show.stacked(*parts))
 

@@ -18,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hindsight_ray.core.report.counts import counted
+from hindsight_ray.core.steps import call_and_end
 from hindsight_ray.domain.answer import Found
 from hindsight_ray.domain.chat import Retried
 from hindsight_ray.domain.commands import ImportReport, WhyAnswer
@@ -225,6 +226,7 @@ def outcome(value: Outcome) -> Text:
     return verdict.append(f" by {value.by} ({value.evaluator})")
 
 
+_STEP_CHARACTERS, _CALL_CHARACTERS = 160, 80  # of a step in a line; of its call
 _KIND_STYLE = {
     "tool": "cyan", "decision": "magenta", "message": "blue", "user": "green", "llm": "white",
     "state": "dim",
@@ -247,7 +249,7 @@ def timeline(
             event.agent,
             Text(event.kind, style=_KIND_STYLE.get(event.kind, "")),
             *(() if given is None else (_credit(given.get(event.event_id)),)),
-            _step(event),
+            step(event),
             " ".join(f"#{numbers[cause]}" if cause in numbers else "?" for cause in event.causes),
         )
     return made
@@ -260,14 +262,17 @@ def _credit(given: Credit | None) -> Text:
     return Text(score(given.value), style=style)
 
 
-def _step(event: Event) -> Text:
+def step(event: Event) -> Text:
+    """A step in a line: of a call whether it worked, with what arguments, and what came back."""
     text = Text()
     if event.tool is not None:
-        text.append(event.tool.name, style="bold")
-        text.append(" ok  " if event.tool.status == "ok" else " failed  ",
-                    style="green" if event.tool.status == "ok" else "red")  # fmt: skip
-        said = event.tool.error_text or event.summary
-        text.append(line("" if said == event.tool.name else said))
+        worked, name = event.tool.status == "ok", len(event.tool.name)
+        text.append("ok  " if worked else "failed  ", style="green" if worked else "red")
+        call, end = call_and_end(event)
+        call = line(call, _CALL_CHARACTERS)
+        text.append(call[:name], style="bold").append(call[name:])
+        if end:
+            text.append(f" → {line(end, _STEP_CHARACTERS - len(call))}")
     else:
         text.append(line(event.summary))
     if event.to:
@@ -343,6 +348,11 @@ def why(value: WhyAnswer) -> RenderableType:
 def score(value: float | None) -> str:
     """A score with its sign, or nothing."""
     return "" if value is None else f"{value:+.2f}"
+
+
+def is_nothing(value: float) -> bool:
+    """Whether a score reads as zero."""
+    return abs(value) < 0.005
 
 
 def line(text: str, limit: int = 120) -> str:

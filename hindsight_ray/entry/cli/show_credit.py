@@ -14,9 +14,14 @@ from hindsight_ray.entry.cli import show
 
 
 def attribution(
-    value: Attribution, trajectory: Trajectory, kept: Sequence[Credited] = ()
+    value: Attribution,
+    trajectory: Trajectory,
+    kept: Sequence[Credited] = (),
+    *,
+    steps: bool = False,
 ) -> RenderableType:
-    """Who is credited with what; the run with it; and what else was found about the run."""
+    """Who is credited with what, the most first; with `steps` the run with it; and what else was
+    found about the run."""
     numbers = {str(event.event_id): n for n, event in enumerate(trajectory.events, start=1)}
     outcome = f"outcome {show.score(value.outcome)}" if value.outcome is not None else "no outcome"
     head = f"{outcome}, {value.word} by {value.method}"
@@ -33,7 +38,7 @@ def attribution(
     parts += [Text(f"memory used: {_named(one)}") for one in value.memories]
     if told := supported(value):
         parts.append(Text(f"coverage: {told}", style="dim"))
-    if trajectory.events:
+    if trajectory.events and steps:
         parts += [Text(""), show.timeline(trajectory, credits_of(value), value.word)]
     parts += [_kept(one) for one in kept if one.attribution.method != value.method]
     return Group(*parts)
@@ -45,7 +50,9 @@ def _table(
     made = show.table(
         "##", f"{word}#", "interval", "method", "evidence", "effect", "to", "what…", "id"
     )
-    for one in credits_:
+    none = [one for one in credits_ if _is_nothing(one)]
+    told = [one for one in credits_ if not _is_nothing(one)] if len(none) > 1 else credits_
+    for one in sorted(told, key=lambda one: -abs(one.value)):
         number = numbers.get(one.target.id)
         made.add_row(
             "" if number is None else str(number),
@@ -58,7 +65,18 @@ def _table(
             Text(show.line(one.target.label)),
             Text(one.target.id, style="dim"),
         )
-    return made
+    if len(none) < 2:
+        return made
+    which = ", ".join(f"#{numbers[one.target.id]}" for one in none if one.target.id in numbers)
+    more = f": {show.line(which)}" if which else ""
+    folded = Text(f"{word} {show.score(0.0)} to {len(none)} more{more}", style="dim")
+    return Group(made, folded) if made.row_count else folded
+
+
+def _is_nothing(one: Credit) -> bool:
+    """Whether it is zero and its interval leaves no doubt; by structure none says anything."""
+    reach = max(abs(one.low), abs(one.high))
+    return show.is_nothing(one.value) and (one.evidence == "structural" or show.is_nothing(reach))
 
 
 def _kept(one: Credited) -> Text:
