@@ -168,6 +168,7 @@ def start_lasting(home: Path) -> tuple[str, int]:
             stderr=log,
             start_new_session=True,
         )
+    process.returncode = 0  # it outlives this process, which waits for it in other ways
     address = f"127.0.0.1:{port}"
     _started.add(address)
     return address, process.pid

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -45,6 +47,15 @@ async def test_a_collection_of_something_else_is_refused(weaviate_server: Weavia
     store = stores.weaviate_store(weaviate_server, replace(FOUR, model="taken"))
     with pytest.raises(HomeInvalid, match="something else"):
         await store.check()
+
+
+def test_the_vendors_package_leaves_a_programs_warnings_as_they_were() -> None:
+    code = (
+        "import warnings, hindsight_ray.compose.weaviate\n"
+        "everything = ('default', None, Warning, None, 0)\n"
+        "assert everything not in warnings.filters"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_models_never_share_a_collection() -> None:
