@@ -254,7 +254,7 @@ async def _named(unit: Unit, draft: Draft) -> tuple[Draft, tuple[str, str] | Non
         if done is not None or not await unit.memories.history(named.tenant, own):
             return named, done
         times += 1
-        named = draft.model_copy(update={"command_id": f"{draft.command_id}:{times}"})
+        named = draft.model_copy(update={"command_id": f"{draft.command_id}.{times}"})
 
 
 async def _note(world: World, job: Job, review: Review, failure: FailedReview | None) -> None:

@@ -784,5 +784,6 @@ class Asked:
             user=next(iter(users)) if len(users) == 1 else None,
             users=frozenset(users if len(users) == 1 else set[str]()),
             dated=True,
+            once=once,
             run=name,
         )

@@ -365,6 +365,7 @@ class History:
             elif name not in now:
                 assert name in touched, f"{name} went with {user}, and is not theirs"
                 one.gone = True
+                self.model.teaches_again(one)
             elif name in touched:
                 _go_back(one, now[name])
         erased = {str(name) for name in (*mine, *touched) if self.model.memories[name].gone}

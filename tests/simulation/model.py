@@ -75,6 +75,7 @@ class Kept:
     weight: float
     reviewed: str | None = None
     dated: bool = False  # an episode: never taken for another
+    once: tuple[str, int] | None = None  # as its run was then, which says so again if this goes
     gone: bool = False
     project: str | None = None
     put_away: str | None = None  # the status that it had when it was archived
@@ -456,7 +457,15 @@ class Model:
         for name in over:
             del self.runs[name]
         self.offered = {key: one for key, one in self.offered.items() if key[0] not in over}
+        for name in mine:
+            self.teaches_again(self.memories[name])
         return mine, touched - mine
+
+    def teaches_again(self, gone: Kept) -> None:
+        """A run that outlives what was learned from it is learned from anew."""
+        run = self.runs.get(gone.run or "")
+        if run is not None and gone.once is not None:
+            run.reviewed.discard(gone.once)
 
     def grant(self, rows: Sequence[Row]) -> None:
         newer = {replace(row, until=None) for row in rows}

@@ -46,6 +46,23 @@ async def _ended(home: Staged) -> Team:
     return team
 
 
+async def _shown_to_another(home: Staged, scope: str) -> Team:
+    """A run of bob's that ended, in which something was shown that alice said in `scope`."""
+    alice, pool = await home.ticket(user="alice"), await home.ticket(agent="planner")
+    given = {"to": "user:alice", "actions": ("read", "write")}
+    await ask(home, pool, c.Share, scope="agent:planner", **given)
+    await ask(home, alice, c.Share, scope="user:alice", to="user:bob", actions=("read",))
+    await wrote(home, alice, canary("content"), scope=scope)
+    team = await Team.start(home, "planner", user="bob")
+    (planner,) = team.members.values()
+    token = await home.ticket(agent="planner", user="bob", session=planner.session)
+    shown = await ask(home, token, c.Search, query="canary", run_id=team.run.run_id)
+    assert shown.hits
+    stumble(team.story)
+    await team.end()
+    return team
+
+
 @pytest.mark.covers("erase.meanwhile")
 async def test_a_review_of_their_run_keeps_nothing_once_they_are_erased(tmp_path: Path) -> None:
     embedder = Interrupted()
@@ -89,17 +106,7 @@ async def test_a_review_that_was_shown_what_is_erased_meanwhile_is_to_be_asked_f
 ) -> None:
     embedder = Interrupted()
     async with world(tmp_path / "home", embedder=embedder) as home:
-        alice, pool = await home.ticket(user="alice"), await home.ticket(agent="planner")
-        given = {"to": "user:alice", "actions": ("read", "write")}
-        await ask(home, pool, c.Share, scope="agent:planner", **given)
-        await wrote(home, alice, canary("content"), scope="agent:planner")
-        team = await Team.start(home, "planner", user="bob")
-        (planner,) = team.members.values()
-        token = await home.ticket(agent="planner", user="bob", session=planner.session)
-        shown = await ask(home, token, c.Search, query="canary", run_id=team.run.run_id)
-        assert shown.hits
-        stumble(team.story)
-        await team.end()
+        team = await _shown_to_another(home, "agent:planner")
         operator = await home.operator()
         embedder.meanwhile = lambda: _erase(home)
         with pytest.raises(Busy, match="ask again"):
@@ -107,6 +114,25 @@ async def test_a_review_that_was_shown_what_is_erased_meanwhile_is_to_be_asked_f
         assert left(home.path) == {}
         again = await ask(home, operator, c.ReviewRun, run_id=team.run.run_id)
         assert again.stored
+
+
+@pytest.mark.covers("erase.derived")
+async def test_a_run_that_outlived_an_erasure_teaches_again_what_went_with_it(
+    tmp_path: Path,
+) -> None:
+    async with world(tmp_path / "home") as home:
+        team = await _shown_to_another(home, "user:alice")
+        operator = await home.operator()
+        first = await ask(home, operator, c.ReviewRun, run_id=team.run.run_id)
+        await _erase(home)
+        assert await memories(home) == []
+        again = await ask(home, operator, c.ReviewRun, run_id=team.run.run_id)
+        assert len(again.stored) == len(first.stored) > 0
+        assert not {*again.stored} & {*first.stored}
+        assert left(home.path) == {}
+        learned = await memories(home)
+        assert not (await ask(home, operator, c.ReviewRun, run_id=team.run.run_id)).stored
+        assert await memories(home) == learned
 
 
 @pytest.mark.covers("erase.meanwhile")
