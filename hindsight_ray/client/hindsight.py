@@ -72,6 +72,8 @@ class Hindsight:
         """
         sign = self._operator_key()
         made(TicketRequest, {"tenant": tenant, "agent": OPERATOR})  # refuse the name at once
+        if not isinstance(begin, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInput("`begin` must be true or false", field="begin")
 
         async def signed() -> str:
             return await sign(tenant, begin=begin)

@@ -157,7 +157,7 @@ class ReadAudit(Command):
     skip: Whole = Field(default=0, ge=0, le=10**12)
     limit: Whole = Field(default=50, ge=1, le=1_000)
     effect: Literal["allow", "deny"] | None = None
-    principal: Short | None = None
+    principal: Grantee | None = None  # no text: one that is an address is not masked
     since: Moment | None = None
 
 

@@ -61,6 +61,7 @@ KINDS = {
     "action": "choice", "actions": "choices", "agent": "name", "api_base": "text",
     "before": "id", "causes": "causes", "command_id": "name", "confidence": "portion",
     "content": "text", "decision": "choice", "dimension": "limit", "edge_evidence": "choice",
+    "begin": "truth", "effect": "choice", "principal": "principal",
     "evaluator": "text", "expires_at": "end", "format": "choice", "goal": "text",
     "if_revision": "count", "importance": "portion", "intent": "maybe empty", "k": "limit",
     "labels": "names", "last_user_input": "cut", "layer": "choice",

@@ -129,6 +129,17 @@ async def test_the_entry_that_a_check_names_can_be_looked_up_however_old_it_is(
     assert len(places) == (await _verified(home, operator)).entries
 
 
+async def test_the_audit_is_asked_for_a_principal_that_is_called_by_an_address(
+    home: Staged,
+) -> None:
+    name = "alice@example.com"
+    await home.ask(await home.ticket(user=name), Write(command_id="w", content="Zoe waves"))
+    asked = build(ReadAudit, {"principal": f"user:{name}"})
+    found = await home.ask(await home.operator(), asked)
+    assert isinstance(found, tuple)
+    assert {one.principal for one in found} == {f"user:{name}"}
+
+
 @pytest.mark.covers("audit.seal")
 async def test_a_seal_that_was_written_over_is_forged(home: Staged) -> None:
     operator = await _some_history(home)
