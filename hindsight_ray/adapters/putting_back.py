@@ -1,7 +1,7 @@
 """A home that is being made from a copy: filled in a folder of its own within it, then all at once.
 
-Within, since the home may be a volume. As long as that folder is there the home opens to nobody. A
-lock on it says that somebody is at it; the operating system lets that go with its process. What was
+Within, since the home may be a volume. As long as that folder is there the home opens to nobody.
+The home's own lock says that somebody is at it; the system lets that go with its process. What was
 left before it was whole is thrown away by the next who puts a copy back, but for its name: a server
 may hold by it what was committed there. What was left whole becomes the home.
 """
@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
-from hindsight_ray.adapters.home import DRAFT_FOLDER
+from hindsight_ray.adapters.home import DRAFT_FOLDER, LOCK_FILE
 from hindsight_ray.adapters.whole_files import replace_file
 from hindsight_ray.errors import HomeInUse, HomeInvalid
 
@@ -43,6 +43,7 @@ class Draft:
         self._made = made
         self._taken_over = (self.path / _NAME).is_file()
         if not self._taken_over:
+            self.path.mkdir(mode=0o700, exist_ok=True)
             replace_file(self.path / _NAME, secrets.token_hex(16).encode())
 
     @property
@@ -56,30 +57,27 @@ class Draft:
 
         Raises `HomeInUse` if somebody is at it, `HomeInvalid` if this cannot become a home.
         """
-        path, made = home / DRAFT_FOLDER, not home.exists()
+        made = not home.exists()
         try:
-            if home.is_dir() and not path.is_dir() and any(home.iterdir()):
-                raise not_empty(home)
-            path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if made:
-                home.chmod(0o700)
-            lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _check_empty(home)
+            lock = _locked(home / LOCK_FILE)
         except OSError as error:
             raise HomeInvalid(
                 f"`home` {str(home)!r} cannot be a home: {error.strerror}; name a folder of yours",
                 home=str(home),
             ) from error
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.fstat(lock).st_ino != path.stat().st_ino:
-                raise FileNotFoundError  # whoever was at it has just ended
-        except OSError:
-            os.close(lock)
+        if lock is None:
             raise HomeInUse(
                 f"`home` {str(home)!r}: somebody else is putting a copy back into it",
                 home=str(home),
-            ) from None
-        return cls(home, lock, made=made)
+            )
+        try:
+            _check_empty(home)  # whoever was at it before may have ended well
+            return cls(home, lock, made=made)
+        except BaseException:
+            os.close(lock)
+            raise
 
     def whole(self) -> Whole | None:
         """What it is, if nothing is missing."""
@@ -93,7 +91,7 @@ class Draft:
         for one in self.path.iterdir():
             if one.name != _NAME:
                 shutil.rmtree(one) if one.is_dir() else one.unlink()
-        if any(one.name != DRAFT_FOLDER for one in self._home.iterdir()):
+        if _others(self._home):
             raise not_empty(self._home)
 
     def finish(self, copy: str, rows: Mapping[str, int]) -> None:
@@ -117,10 +115,37 @@ class Draft:
         """Let it go: nothing is left of one that is not whole, unless somebody left it before."""
         if self.path.is_dir() and self.whole() is None and not self._taken_over:
             shutil.rmtree(self.path, ignore_errors=True)
-            if self._made:
-                with suppress(OSError):  # somebody else has put something there
-                    self._home.rmdir()
+            (self._home / LOCK_FILE).unlink(missing_ok=True)
         os.close(self._lock)
+        if self._made:
+            with suppress(OSError):  # it is a home, or somebody else has put something there
+                self._home.rmdir()
+
+
+def _locked(path: Path) -> int | None:
+    """A descriptor that holds the lock alone, or None if somebody else does."""
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(lock).st_ino == path.stat().st_ino:
+            return lock
+    except (BlockingIOError, FileNotFoundError):  # or whoever was at it has just ended
+        pass
+    except OSError:
+        os.close(lock)
+        raise
+    os.close(lock)
+    return None
+
+
+def _check_empty(home: Path) -> None:
+    if not (home / DRAFT_FOLDER).is_dir() and _others(home):
+        raise not_empty(home)
+
+
+def _others(home: Path) -> bool:
+    """Whether there is anything in it besides a draft and what is locked."""
+    return any(one.name not in (DRAFT_FOLDER, LOCK_FILE) for one in home.iterdir())
 
 
 def not_empty(home: Path, why: str = "") -> HomeInvalid:

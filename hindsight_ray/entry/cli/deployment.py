@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from hindsight_ray import compose
-from hindsight_ray.adapters.home import deployment_address
+from hindsight_ray.adapters.home import check_whole, deployment_address
 from hindsight_ray.entry.cli import show
 from hindsight_ray.entry.cli.options import SERVING, Asked, command
 from hindsight_ray.entry.cli.places import is_home
@@ -95,6 +95,8 @@ async def scale(
 
 async def status(asked: Asked) -> None:
     """Show how a home is used now: not at all, in processes of their own, or by a deployment."""
+    if asked.address is None:
+        check_whole(asked.folder)
     deployed = await compose.status(asked.address, asked.home)
     if deployed is not None:
         _show(asked, _document(deployed))
