@@ -325,14 +325,22 @@ def _relinked(
 def _reobject(
     before: Mapping[tuple[str, str], tuple[Placed, ...]], rules: _Changed
 ) -> dict[tuple[str, str], tuple[Placed, ...]]:
-    objects = dict(before)
+    """A rule may come to the place that another, of whichever subject, has left."""
+    gone: dict[tuple[str, str], set[int]] = {}
+    come: dict[tuple[str, str], list[Placed]] = {}
     for (tenant, _), ones in rules.items():
         for one, rule in ones:
             key = (tenant, rule.object)
-            kept = tuple(held for held in objects.get(key, ()) if held[0] != one.position)
-            kept = (*kept, (one.position, rule)) if one.added else kept
-            if kept:
-                objects[key] = kept
+            if one.added:
+                come.setdefault(key, []).append((one.position, rule))
             else:
-                objects.pop(key, None)
+                gone.setdefault(key, set()).add(one.position)
+    objects = dict(before)
+    for key in gone.keys() | come.keys():
+        left = [held for held in objects.get(key, ()) if held[0] not in gone.get(key, ())]
+        kept = (*left, *come.get(key, ()))
+        if kept:
+            objects[key] = kept
+        else:
+            objects.pop(key, None)
     return objects

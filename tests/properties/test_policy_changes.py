@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hindsight_ray.adapters.ledger.sql.policy_lines import placed_anew
 from hindsight_ray.core.access import PolicyIndex, compile_access
-from hindsight_ray.domain.access import ACTIONS, Membership, Policy, PolicyChange, Rule
+from hindsight_ray.domain.access import ACTIONS, LineChange, Membership, Policy, PolicyChange, Rule
 from hindsight_ray.domain.caller import Caller
 from tests.properties.test_access import (
     CASBIN,
@@ -57,6 +57,7 @@ async def test_the_carried_index_decides_and_explains_as_the_rebuilt_one_and_as_
             placed = await unit.policy.placed()
         carried = PolicyIndex.of(placed.policy, placed.rules_at, placed.memberships_at)
         old, at_start = carried, placed.policy
+        carried.objects("acme")  # what is sorted by object is carried from here on, not made anew
         for kind, edit in edits:
             async with ledger.writing() as unit:
                 if kind == "replace":
@@ -112,6 +113,26 @@ def _alike(index: PolicyIndex, policy: Policy, caller: Caller) -> None:
     for scope in SCOPES:
         near = [rule for _, rule in index.near("acme", scope)]
         assert near == [rule for _, rule in rebuilt.near("acme", scope)]
+    assert index.objects("acme") == rebuilt.objects("acme")
+
+
+@pytest.mark.covers("G5.carried")
+def test_a_rule_that_comes_to_the_place_of_another_subjects_is_there() -> None:
+    """A grant given again takes the last place; one that is over may have had it before."""
+    mine = "agent:a1"
+    old, over, new = (
+        Rule(subject=who, tenant="acme", object=mine, action="read", effect="allow", grantor=mine)
+        for who in ("agent:a2", "user:u1", "agent:a2")
+    )
+    index = PolicyIndex.of(Policy(revision=1, rules=(old, over), memberships=()), (1, 2))  # type: ignore[arg-type]
+    assert [place for place, _ in index.grants_on("acme", "agent:a1")] == [1, 2]
+    step = (
+        LineChange(position=1, line=old, added=False),
+        LineChange(position=2, line=over, added=False),
+        LineChange(position=2, line=new, added=True),
+    )
+    following = index.changed(PolicyChange(revision=2, steps=(step,)))  # type: ignore[arg-type]
+    assert following.grants_on("acme", "agent:a1") == ((2, new),)
 
 
 @settings(max_examples=150, deadline=None)

@@ -283,6 +283,21 @@ async def test_sharing_again_moves_the_end(home: Staged) -> None:
     assert not await _may(home, helper, "read", "user:alice")
 
 
+@pytest.mark.covers("G2.revoke")
+async def test_a_grant_given_again_where_another_ran_out_can_be_taken_back(home: Staged) -> None:
+    alice, bob = await home.caller(user="alice"), await home.caller(user="bob")
+    until = home.clock.now() + timedelta(hours=1)
+    await share(home.world, alice, _share("user:alice", "user:bob"))
+    await share(home.world, alice, _share("user:alice", "user:dora"))
+    await share(home.world, alice, _share("user:alice", "user:carol", until=until))
+    home.clock.advance(hours=1)
+    await share(home.world, alice, _share("user:alice", "user:bob"))
+    assert await _may(home, bob, "read", "user:alice")
+    ended = await revoke(home.world, alice, _revoke("user:alice", "user:bob"))
+    assert len(ended.rules) == 1
+    assert not await _may(home, bob, "read", "user:alice")
+
+
 async def test_a_scope_takes_no_more_grants_than_its_limit(
     home: Staged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
