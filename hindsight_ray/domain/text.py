@@ -29,7 +29,7 @@ def checked_text(text: str, *, name: str, limit: int, empty: bool = False) -> st
     """Return `text` in NFC, or raise `InvalidInput`.
 
     Refused: lone surrogates, NUL and other control characters (tab and newline are kept), more
-    than `limit` characters, and nothing but white space unless `empty`.
+    than `limit` characters, and what shows nothing (white space, unseen signs) unless `empty`.
     """
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"`{name}` must be text, not {type(text).__name__}", field=name)
@@ -42,6 +42,8 @@ def checked_text(text: str, *, name: str, limit: int, empty: bool = False) -> st
         )
     if not empty and not normal.strip():
         raise InvalidInput(f"`{name}` is empty", field=name)
+    if not (empty or normal.isprintable() or any(map(_shows, normal))):
+        raise InvalidInput(f"`{name}` shows nothing: no character of it is seen", field=name)
     return normal
 
 
@@ -50,6 +52,10 @@ def _refuse_unfit(text: str, name: str) -> None:
         raise InvalidInput(f"`{name}` holds a lone surrogate, which is no character", field=name)
     if _CONTROL.search(text):
         raise InvalidInput(f"`{name}` holds a control character (NUL or the like)", field=name)
+
+
+def _shows(character: str) -> bool:
+    return character.isprintable() and not character.isspace()
 
 
 def cut_text(text: str, limit: int) -> tuple[str, bool]:

@@ -42,6 +42,13 @@ async def home(tmp_path: Path) -> AsyncGenerator[Staged]:
         yield staged
 
 
+@pytest.mark.parametrize("content", ["", " ", "\n\t", "\u200b\u200b", "\u202e \u2066", "\ufeff"])
+def test_what_shows_nothing_is_no_statement(content: str) -> None:
+    with pytest.raises(InvalidInput, match="`content` is empty|`content` shows nothing"):
+        _write(content)
+    assert _write(f"{content}tea").content == f"{content}tea"
+
+
 def _write(content: str, **fields: object) -> Write:
     named = {"command_id": f"c{next(_numbers)}", "content": content, **fields}
     return Write.model_validate(named)
