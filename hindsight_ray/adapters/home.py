@@ -11,6 +11,7 @@ import errno
 import fcntl
 import json
 import os
+import shlex
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -218,7 +219,8 @@ def _used_by_deployment(folder: Path) -> HomeInUse:
     address = _written_address(folder) or _HELD_UNNAMED
     return HomeInUse(
         f"`home` {str(folder)!r} is used by a deployment; reach it with `--address {address}`, or"
-        " if none is there any more, let the home go with `hindsight-ray down`",
+        " if none is there any more, let the home go with"
+        f" `hindsight-ray --home {shlex.quote(str(folder))} down`",
         home=str(folder),
         address=address,
     )

@@ -78,7 +78,7 @@ def test_a_home_that_a_deployment_uses_refuses_and_names_the_address(
 ) -> None:
     deployment = _holder(tmp_path, ended)
     try:
-        with pytest.raises(HomeInUse, match=f"--address {ended}"):
+        with pytest.raises(HomeInUse, match=f"--address {ended}.*`hindsight-ray --home .* down`"):
             Home.embedded(tmp_path)
         with pytest.raises(HomeInUse):
             Home.deployed(tmp_path, "127.0.0.1:1")
