@@ -1,1 +1,1 @@
-"""A team restores a web shop: three agents, two users, two tenants, one shared memory."""
+"""A team restores a web shop: three agents, a few users, two tenants, one shared memory."""

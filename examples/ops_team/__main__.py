@@ -1,4 +1,4 @@
-"""`python -m examples.ops_team [--json]`: play the story; with `--json` print the figures only."""
+"""`python -m examples.ops_team [--json] [--no-promotion]`: play the story, or print its figures."""
 
 import argparse
 import asyncio
@@ -15,13 +15,16 @@ def asked(arguments: list[str]) -> argparse.Namespace:
         "python -m examples.ops_team", description="A team of agents on Ray restores a web shop."
     )
     parser.add_argument("--json", action="store_true", help="print the figures only")
+    parser.add_argument(
+        "--no-promotion", action="store_true", help="let the curator make nothing global"
+    )
     return parser.parse_args(arguments)
 
 
-def run(*, as_json: bool) -> int:
+def run(*, as_json: bool, promoting: bool) -> int:
     """Play the story and return the exit code."""
     try:
-        figures = asyncio.run(story(_quiet if as_json else _aloud))
+        figures = asyncio.run(story(_quiet if as_json else _aloud, promoting=promoting))
     except hr.HindsightError as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
@@ -40,4 +43,5 @@ def _quiet(_line: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(run(as_json=asked(sys.argv[1:]).json))
+    wanted = asked(sys.argv[1:])
+    sys.exit(run(as_json=wanted.json, promoting=not wanted.no_promotion))

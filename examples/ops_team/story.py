@@ -1,4 +1,4 @@
-"""The story told: two sessions with one user, another user, a curator, another tenant."""
+"""The story told: two sessions with one user, two other users, a curator, another tenant."""
 
 import tempfile
 from collections import Counter
@@ -45,16 +45,19 @@ class Stage:
         return self.hindsight.as_caller(await self.hindsight.issue_ticket(tenant=tenant, **who))
 
 
-async def story(tell: Tell) -> dict[str, Any]:
-    """Play all scenes on a deployment of its own; return the figures."""
+async def story(tell: Tell, *, promoting: bool = True) -> dict[str, Any]:
+    """Play all scenes on a deployment of its own; return the figures.
+
+    Without `promoting` nobody makes anything global, and nothing else differs.
+    """
     with tempfile.TemporaryDirectory(prefix="hindsight-demo-") as folder:
         tell("Starting a local Ray and the memory's actors (about 20 seconds) …")
         async with hr.connect(home=Path(folder) / "home") as hindsight:
             team = {name: Teammate.remote() for name in AGENTS}
-            return await _scenes(Stage(hindsight, team, tell))
+            return await _scenes(Stage(hindsight, team, tell), promoting=promoting)
 
 
-async def _scenes(stage: Stage) -> dict[str, Any]:
+async def _scenes(stage: Stage, *, promoting: bool) -> dict[str, Any]:
     tell = stage.tell
     tell("\n1. Tenant acme, user alice. The checkout is down; the team has never seen this.")
     first = await stage.incident("acme", "alice", seed=1, session="s1")
@@ -69,9 +72,9 @@ async def _scenes(stage: Stage) -> dict[str, Any]:
     refusal = await _refused(stage, lessons[0])
 
     tell("\n4. The curator reads what was learned and makes it global in acme, on record.")
-    promoted = await _promote(stage, lessons)
-    tell("    Bob's next incident:")
-    served = await stage.incident("acme", "bob", seed=4, session="s4")
+    promoted = await _promote(stage, lessons if promoting else [])
+    tell("    The first incident of carol, who has no memories of her own, as bob had none:")
+    served = await stage.incident("acme", "carol", seed=4, session="s4")
 
     tell("\n5. Tenant globex has a team of the same names. Nothing of acme reaches it.")
     elsewhere = await stage.incident("globex", "dave", seed=5, session="s5")
@@ -83,7 +86,7 @@ async def _scenes(stage: Stage) -> dict[str, Any]:
         "alice_first": first,
         "alice_second": second,
         "bob_before_promotion": stranger,
-        "bob_after_promotion": served,
+        "carol_first": served,
         "globex": elsewhere,
     }
     improvement = _improvement(first, second)

@@ -14,10 +14,9 @@ from examples.ops_team.skills import FIND_CAUSE, REMOVE_RELEASE, by_advice
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="module")
-def figures() -> dict[str, Any]:
+def _played(*options: str) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, "-m", "examples.ops_team", "--json"],
+        [sys.executable, "-m", "examples.ops_team", "--json", *options],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -26,6 +25,11 @@ def figures() -> dict[str, Any]:
     )
     assert done.returncode == 0, done.stderr[-4_000:]
     return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def figures() -> dict[str, Any]:
+    return _played()
 
 
 @pytest.mark.covers("demo")
@@ -49,8 +53,20 @@ def test_what_was_learned_with_one_user_serves_no_other_until_it_is_promoted(
     assert incidents["bob_before_promotion"]["recalled"] == 0
     assert incidents["bob_before_promotion"]["minutes"] == incidents["alice_first"]["minutes"]
     assert figures["promoted"] == figures["lessons"] > 0
-    assert incidents["bob_after_promotion"]["recalled"] > 0
-    assert incidents["bob_after_promotion"]["minutes"] < incidents["alice_first"]["minutes"]
+    assert incidents["carol_first"]["recalled"] > 0
+    assert incidents["carol_first"]["minutes"] == incidents["alice_second"]["minutes"]
+    assert incidents["carol_first"]["minutes"] < incidents["alice_first"]["minutes"]
+
+
+@pytest.mark.timeout(320)
+def test_without_the_promotion_alone_a_new_user_has_nothing_of_it(figures: dict[str, Any]) -> None:
+    private = _played("--no-promotion")
+    without, promoted = private["incidents"], figures["incidents"]
+    assert private["promoted"] == 0
+    assert without["carol_first"]["recalled"] == 0
+    assert without["carol_first"]["minutes"] == without["alice_first"]["minutes"]
+    assert without["carol_first"]["minutes"] > promoted["carol_first"]["minutes"]
+    assert without["alice_second"]["minutes"] == promoted["alice_second"]["minutes"]
 
 
 @pytest.mark.timeout(320)
