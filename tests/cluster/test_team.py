@@ -1,5 +1,6 @@
 """Agents as Ray actors share one memory, and it answers as an embedded one does."""
 
+import json
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import ray
 from hindsight_ray import compose
 from hindsight_ray.actors.roles import NAMESPACE
 from hindsight_ray.domain import commands as c
+from hindsight_ray.entry import cli
 from hindsight_ray.errors import CommandReused, HomeInUse, InvalidSettings, InvalidTicket, NotFound
 from tests.cluster.conftest import STARTERS, STATEMENT, Team
 
@@ -113,6 +115,18 @@ def test_an_embedded_open_is_refused_and_told_where_the_deployment_is(team: Team
     with pytest.raises(HomeInUse, match="--address") as refused:
         compose.open_sync(team.home)
     assert refused.value.details["address"] == team.deployed().address
+
+
+@pytest.mark.covers("home.deployed")
+def test_a_command_that_names_the_home_asks_its_deployment(
+    team: Team, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = ("--home", str(team.home), "--tenant", "acme", "--user", "hanna")
+    assert cli.run(["write", "The depot of hanna opens at nine", *home]) == 0
+    capsys.readouterr()
+    assert cli.run(["search", "depot of hanna", *home, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["hits"]
+    assert found[0]["memory"]["content"] == "The depot of hanna opens at nine"
 
 
 def test_what_contradicts_the_running_deployment_is_refused_by_name(

@@ -14,7 +14,13 @@ from hindsight_ray.client.memory import Memory
 from hindsight_ray.domain import commands as c
 from hindsight_ray.domain.base import Value, build
 from hindsight_ray.entry.cli.options import Asked
-from hindsight_ray.entry.cli.places import begins_home, begins_tenant, check_home, check_tenant
+from hindsight_ray.entry.cli.places import (
+    begins_home,
+    begins_tenant,
+    check_home,
+    check_tenant,
+    deployment_of,
+)
 from hindsight_ray.entry.cli.rehearsal import thrown_away, without_texts
 from hindsight_ray.errors import InvalidInput, InvalidSettings
 
@@ -24,12 +30,14 @@ TICKET_LIFETIME_S = 600  # one command's ticket; nobody else ever sees it
 
 @asynccontextmanager
 async def opened(asked: Asked) -> AsyncGenerator[Hindsight]:
-    """The memory that `--home` or `--address` names."""
+    """The memory that `--home` or `--address` names; by the deployment, if one holds the home."""
+    if asked.address is None:
+        check_home(asked)
+        asked = replace(asked, address=deployment_of(asked), home=asked.folder)
     if asked.address is not None:
         async with compose.joined(asked.address, asked.home) as hindsight:
             yield hindsight
         return
-    check_home(asked)
     async with compose.open(asked.folder) as hindsight:
         yield hindsight
 

@@ -7,7 +7,13 @@ another tenant only with `--new-tenant`.
 import pathlib
 from collections.abc import Sequence
 
-from hindsight_ray.adapters.home import LEDGER_FILE, SETTINGS_FILE, check_whole
+from hindsight_ray.adapters.home import (
+    LEDGER_FILE,
+    MODE_FILE,
+    SETTINGS_FILE,
+    check_whole,
+    deployment_address,
+)
 from hindsight_ray.adapters.policy.tickets import KEY_FILE
 from hindsight_ray.client.hindsight import Hindsight
 from hindsight_ray.entry.cli.options import Asked
@@ -42,6 +48,14 @@ def check_home(asked: Asked) -> None:
     near = _homes_near(folder)
     there = f"there is one in {_list(near)}" if near else "`init` or a first `write` begins one"
     raise HomeInvalid(f"no memory is in `--home` {folder}; {there}", home=str(folder))
+
+
+def deployment_of(asked: Asked) -> str | None:
+    """Where a deployment that holds the home is, if one does and has said where."""
+    folder = asked.folder
+    if asked.address is not None or not (folder / MODE_FILE).is_file():
+        return asked.address
+    return deployment_address(folder)
 
 
 def begun(tenants: Sequence[str]) -> Sequence[str]:

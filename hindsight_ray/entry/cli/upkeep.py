@@ -35,6 +35,7 @@ from hindsight_ray.entry.cli.asking import (
 )
 from hindsight_ray.entry.cli.options import UPKEEP, Asked, command, remember_place
 from hindsight_ray.entry.cli.people import Id, ScopeOption
+from hindsight_ray.entry.cli.places import deployment_of
 from hindsight_ray.errors import InvalidInput
 from hindsight_ray.settings import keep_settings, load_settings
 
@@ -227,7 +228,7 @@ async def calibrate(
     """Find a model's thresholds from labelled pairs, show how they lie, and keep them."""
     fields = {"pairs": _pairs(file), "model": model, "dimension": dimension, "api_base": api_base}
     found: Calibration = await ask(asked, c.Calibrate, fields)
-    kept = not dry and asked.address is None
+    kept = not dry and deployment_of(asked) is None
     settings = load_settings(asked.folder)
     if kept and model is not None and model != settings.embedding:
         kept = False  # they are for a model that is not this home's
