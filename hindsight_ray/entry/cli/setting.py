@@ -53,7 +53,7 @@ async def settings(asked: Asked, chosen: Chosen = None) -> None:
     if choices:
         keep_settings(asked.folder, following)
     document = following.model_dump(mode="json")
-    table = show.table("setting", "now", "what it is for")
+    table = show.table("setting", "now…", "what it is for…")
     for name in names:
         field = Settings.model_fields[name]
         style = "" if getattr(following, name) == field.default else "bold"
