@@ -13,17 +13,19 @@ from hindsight_ray.core.values import Fields, as_list, as_object
 
 _TOKENS = re.compile(r"[A-Za-z0-9_.@-]+|[^\sA-Za-z0-9]")
 _WORD = re.compile(r"[^\W_]")
+_OF_A_CASE = re.compile(r"\d")
 _PLACES_MAX = 3
 
 
 def difference(before: str, after: str) -> str:
-    """How `after` differs: `with x instead of y`, `also with z`, `without w`; or "" if too much."""
+    """How `after` differs: `with x instead of y`, `with another n`, `also with z`, `without w`; or
+    "" if too much."""
     old, new = _arguments(before), _arguments(after)
     if old is not None and new is not None:
         parts = list(_of_values("", old, new))
     else:
         parts = list(_of_words(before, after))
-    return " and ".join(parts) if 0 < len(parts) <= _PLACES_MAX else ""
+    return " and ".join(dict.fromkeys(parts)) if 0 < len(parts) <= _PLACES_MAX else ""
 
 
 def _arguments(call: str) -> Fields | None:
@@ -44,15 +46,15 @@ def _of_values(path: str, old: object, new: object) -> Iterator[str]:
     if was is not None and now is not None:
         for key in dict.fromkeys([*was, *now]):
             if key not in now:
-                yield f"without {key} {_said(was[key])}"
+                yield f"without {_named(key, was[key])}"
             elif key not in was:
-                yield f"also with {key} {_said(now[key])}"
+                yield f"also with {_named(key, now[key])}"
             else:
                 yield from _of_values(key, was[key], now[key])
     elif listed is not None and listing is not None:
         yield from _of_lists(path, listed, listing)
     else:
-        yield f"with {path} {_said(new)} instead of {_said(old)}"
+        yield _instead(f"{path} " if path else "", _said(new), _said(old))
 
 
 def _of_lists(path: str, old: list[object], new: list[object]) -> Iterator[str]:
@@ -62,8 +64,22 @@ def _of_lists(path: str, old: list[object], new: list[object]) -> Iterator[str]:
         for was, now in zip(gone, come, strict=True):
             yield from _of_values(path, was, now)
         return
-    yield from (f"without {path} {_said(one)}" for one in gone)
-    yield from (f"also with {path} {_said(one)}" for one in come)
+    if gone and come and path:
+        yield f"with other {path}"
+        return
+    yield from (f"without {_named(path, one, 'one of its ')}" for one in gone)
+    yield from (f"also with {_named(path, one, 'more of its ')}" for one in come)
+
+
+def _named(key: str, value: object, of_several: str = "") -> str:
+    said = _said(value)
+    return f"{of_several}{key}" if key and _OF_A_CASE.search(said) else f"{key} {said}"
+
+
+def _instead(key: str, now: str, was: str) -> str:
+    if key and _OF_A_CASE.search(now) and _OF_A_CASE.search(was):
+        return f"with another {key.strip()}"
+    return f"with {key}{now} instead of {was}"
 
 
 def _said(value: object) -> str:
@@ -92,7 +108,7 @@ def _of_words(before: str, after: str) -> Iterator[str]:
         elif not _WORD.search(was):
             yield f"also with {now}"
         else:
-            yield f"with {_key(new, c)}{now} instead of {was}"
+            yield _instead(_key(new, c), now, was)
 
 
 def _slice(text: str, tokens: list[re.Match[str]]) -> str:

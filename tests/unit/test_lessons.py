@@ -249,6 +249,30 @@ def test_two_long_calls_are_told_apart_by_what_was_changed() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("wrong", "right", "told"),
+    [
+        ('"id":"card_4421486"', '"id":"card_7504069"', "with another id"),
+        (
+            '"id":"a1","amount":171',
+            '"id":"b2","amount":247',
+            "with another id and with another amount",
+        ),
+        ('"legs":["HAT1","HAT2"]', '"legs":["HAT1"]', "without one of its legs"),
+        ('"legs":["HAT1"]', '"legs":["HAT1"],"voucher":"V-77"', "also with voucher"),
+    ],
+)
+def test_a_value_that_belongs_to_one_case_is_left_out_of_what_was_changed(
+    wrong: str, right: str, told: str
+) -> None:
+    filler = ",".join(f'"k{n}":"{"v" * 12}"' for n in range(20))
+    story = Story()
+    story.call("bad", "pay", "1", error="refused", summary=f"pay {{{filler},{wrong}}} → refused")
+    story.call("good", "pay", "2", summary=f"pay {{{filler},{right}}} → paid")
+    (lesson,) = reviewed(story).lessons
+    assert lesson.advice == f'When pay fails ("refused"), you should call it {told}'
+
+
 def test_calls_too_long_and_too_different_to_be_told_make_no_lesson_but_stay_a_claim() -> None:
     story = Story()
     words = " ".join(f"w{n}" for n in range(80))
