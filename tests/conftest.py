@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, NoReturn, TypeVar
 
 import pytest
+from hypothesis import settings
 
 from tests.servers import postgres, weaviate
 from tests.servers.process import ServerMissing
@@ -20,6 +21,9 @@ os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 for _name in ("HINDSIGHT_TICKET", "HINDSIGHT_HOME", "HINDSIGHT_ADDRESS", "RAY_ADDRESS"):
     os.environ.pop(_name, None)
+
+settings.register_profile("no_clock", parent=settings.default, deadline=None)
+settings.load_profile("no_clock")  # how long an example takes is the machine's affair
 
 FASTEST_FIRST = (
     "unit", "policies", "properties", "architecture", "contracts", "simulation", "entry", "mcp",

@@ -97,7 +97,7 @@ def _compiled(policy: Policy, caller: Caller) -> AccessSet:
 
 
 @pytest.mark.covers("G5.agree", "G6.decision")
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(policy=_policies, caller=_callers, catalogue=_catalogues, data=st.data())
 async def test_enforce_compiled_filter_and_explain_agree(
     policy: Policy, caller: Caller, catalogue: dict[str, tuple[str, ...]], data: st.DataObject
@@ -129,7 +129,7 @@ async def test_enforce_compiled_filter_and_explain_agree(
 
 
 @pytest.mark.covers("G6.decision")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(policy=_policies, caller=_callers)
 def test_a_decision_rests_on_a_rule_of_the_policy_by_a_path_of_its_memberships(
     policy: Policy, caller: Caller
@@ -150,7 +150,7 @@ def test_a_decision_rests_on_a_rule_of_the_policy_by_a_path_of_its_memberships(
             assert set(zip(one.role_path, one.role_path[1:], strict=False)) <= links | implicit
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(policy=_policies, caller=_callers, added=_plain_rules)
 def test_granting_never_hides_and_denying_never_reveals(
     policy: Policy, caller: Caller, added: Rule
@@ -163,7 +163,7 @@ def test_granting_never_hides_and_denying_never_reveals(
             assert now >= was if added.effect == "allow" else now <= was
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(policy=_policies, caller=_callers, hours=st.integers(-3, 3))
 def test_an_access_stays_right_until_it_says(policy: Policy, caller: Caller, hours: int) -> None:
     index = PolicyIndex.of(policy)
@@ -178,7 +178,7 @@ def test_an_access_stays_right_until_it_says(policy: Policy, caller: Caller, hou
             assert fresh.may(action, scope) == access.may(action, scope)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(policy=_policies, caller=_callers)
 def test_a_ticket_only_narrows(policy: Policy, caller: Caller) -> None:
     narrow = _compiled(policy, caller)
@@ -190,7 +190,7 @@ def test_a_ticket_only_narrows(policy: Policy, caller: Caller) -> None:
                 assert wide.held(action, scope) == narrow.held(action, scope)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(policy=_policies, caller=_callers)
 def test_what_is_held_oneself_is_what_is_held_without_the_acting_user(
     policy: Policy, caller: Caller

@@ -25,7 +25,7 @@ LIMITS = st.integers(0, 24)
 
 
 @pytest.mark.covers("life.share")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(HELD, st.integers(0, 80), st.integers(0, 80))
 def test_those_give_way_who_hold_the_most_of_the_lowest_rank(
     held: dict[Holder, int], count: int, fewer: int
@@ -42,7 +42,7 @@ def test_those_give_way_who_hold_the_most_of_the_lowest_rank(
 
 
 @pytest.mark.covers("life.share")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(SIZES, LIMITS, st.data())
 def test_nobody_below_an_equal_share_loses_anything_to_what_others_wrote(
     sizes: dict[str, int], limit: int, data: st.DataObject
@@ -59,7 +59,7 @@ def test_nobody_below_an_equal_share_loses_anything_to_what_others_wrote(
 
 
 @pytest.mark.covers("life.share")
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(SIZES, LIMITS, st.integers(0, 9), st.booleans())
 def test_an_owner_within_the_quota_loses_nothing_to_any_number_of_guests(
     sizes: dict[str, int], limit: int, own: int, accepted: bool
@@ -78,7 +78,7 @@ def test_an_owner_within_the_quota_loses_nothing_to_any_number_of_guests(
 
 
 @pytest.mark.covers("life.share", "life.quota_outside")
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(SIZES, SIZES, LIMITS)
 def test_text_from_outside_pushes_out_nothing_that_somebody_stood_by(
     said: dict[str, int], outside: dict[str, int], limit: int
@@ -96,7 +96,7 @@ def test_text_from_outside_pushes_out_nothing_that_somebody_stood_by(
 
 
 @pytest.mark.covers("life.share")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(SIZES, LIMITS, st.integers(1, 5))
 def test_read_in_pages_the_same_ones_give_way(sizes: dict[str, int], limit: int, page: int) -> None:
     there = [

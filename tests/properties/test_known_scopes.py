@@ -159,7 +159,7 @@ def _told(found: Any) -> Told:
 
 
 @given(st.lists(_steps, min_size=8, max_size=40), st.sampled_from([40, 10_000]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_what_is_kept_of_a_scope_answers_as_the_ledger_did(
     steps: list[Step], numbers_max: int
 ) -> None:

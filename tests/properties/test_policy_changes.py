@@ -41,7 +41,7 @@ def _distinct(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
 
 
 @pytest.mark.covers("G5.carried")
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(first=_policies, edits=_edits, data=st.data())
 async def test_the_carried_index_decides_and_explains_as_the_rebuilt_one_and_as_casbin(
     tmp_path_factory: pytest.TempPathFactory,
@@ -135,7 +135,7 @@ def test_a_rule_that_comes_to_the_place_of_another_subjects_is_there() -> None:
     assert following.grants_on("acme", "agent:a1") == ((2, new),)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     known=st.lists(st.sampled_from("abcdefgh"), unique=True),
     wanted=st.lists(st.sampled_from("abcdefghij"), max_size=10),

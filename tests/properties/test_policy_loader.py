@@ -143,14 +143,14 @@ _line = st.one_of(
 
 
 @pytest.mark.covers("G5.fuzz")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(_line, max_size=6).map("\n".join))
 def test_any_lines_are_refused_or_read_as_they_stand(text: str) -> None:
     _holds(text)
 
 
 @pytest.mark.covers("G5.fuzz", "G5.agree")
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(lines=st.lists(_line, max_size=8).map("\n".join), caller=_callers)
 async def test_what_is_taken_grants_what_casbin_grants(lines: str, caller: object) -> None:
     try:

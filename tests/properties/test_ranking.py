@@ -69,7 +69,7 @@ def _candidates(draw: st.DrawFn) -> list[Candidate]:
 
 
 @pytest.mark.covers("G6.score")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(_candidates(), st.booleans(), st.randoms(use_true_random=False))
 def test_contributions_sum_to_the_score_exactly_in_any_order(
     candidates: Sequence[Candidate], newest: bool, random: object
@@ -81,7 +81,7 @@ def test_contributions_sum_to_the_score_exactly_in_any_order(
         assert sum(values) == hit.score
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(_candidates())
 def test_outdated_ranks_below_what_superseded_it(candidates: Sequence[Candidate]) -> None:
     hits = ranked(candidates, NOW)
@@ -101,7 +101,7 @@ def test_outdated_ranks_below_what_superseded_it(candidates: Sequence[Candidate]
             assert place[above] < place[name]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(_candidates(), st.randoms(use_true_random=False))
 def test_order_does_not_depend_on_the_order_of_candidates(
     candidates: list[Candidate], random: object

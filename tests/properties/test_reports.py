@@ -53,7 +53,7 @@ def _run(texts: list[str], causes: list[int]) -> Trajectory | None:
 
 
 @pytest.mark.covers("report.page")
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(_TEXT, max_size=12), st.lists(st.integers(0, 20), max_size=12))
 def test_no_recorded_text_becomes_markup(texts: list[str], causes: list[int]) -> None:
     run = _run(texts, causes)
@@ -67,7 +67,7 @@ def test_no_recorded_text_becomes_markup(texts: list[str], causes: list[int]) ->
 
 
 @pytest.mark.covers("report.figure", "report.prov")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(_TEXT, max_size=12), st.lists(st.integers(0, 20), max_size=12))
 def test_figure_and_document_show_the_same_steps(texts: list[str], causes: list[int]) -> None:
     run = _run(texts, causes)

@@ -225,7 +225,7 @@ def _passes(memory: Memory, f: RowFilter) -> bool:
 
 
 @given(st.lists(st.tuples(_steps, st.booleans()), min_size=8, max_size=30))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_every_route_answers_as_a_plain_model_of_its_snapshot(
     steps: list[tuple[Step, bool]],
 ) -> None:

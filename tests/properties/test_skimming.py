@@ -58,7 +58,7 @@ def _lacks_nothing(text: str, words: Sequence[str], beyond: int = 0) -> bool:
 
 
 @pytest.mark.covers("write.skimmed")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @example(("The parties are informed", "the party is not informed"))
 @example(("The limit of rows is 1000", "1,000 is the limit of rows"))
 @example(("The owner of team 5 is Dana", "Team five's owner is Eve"))
@@ -75,7 +75,7 @@ def test_what_a_look_rules_out_every_rule_rules_out(pair: tuple[str, str]) -> No
 
 
 @pytest.mark.covers("write.skimmed")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @example(("The parties meet", "the party does not meet"))
 @example(("Ship before the review", "ship after the review"))
 @given(_PAIRS)
@@ -93,7 +93,7 @@ def test_most_of_what_is_about_something_else_is_told_at_a_look() -> None:
 
 
 @pytest.mark.covers("write.skimmed")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @example(("The owner of team 5 is Dana", "Team five's owner is Eve"))
 @example(("Every 30 days keys change", "Every 2 weeks keys change"))
 @example(("keeps billing, red", "Please keep billing blue."))
@@ -129,7 +129,7 @@ def _after_six_others(kept: str, labels: tuple[str, ...]) -> list[Row]:
 
 
 @pytest.mark.covers("write.skimmed")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @example(_after_six_others("Eve is the owner of billing", ()), False)
 @example(_after_six_others("The owner, of billing is Dana", ()), False)
 @example(_after_six_others("The owner, of billing is Dana", ("hidden",)), False)

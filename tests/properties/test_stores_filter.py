@@ -87,9 +87,7 @@ async def both(tmp_path: Path, weaviate_server: Weaviate) -> AsyncGenerator[Both
 
 
 @pytest.mark.covers("G5.agree")
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(policy=_policies, caller=_callers)
 async def test_what_a_store_lets_through_is_what_the_policy_allows(
     both: Both, policy: Policy, caller: Caller

@@ -87,7 +87,7 @@ def _mangled(draw: st.DrawFn) -> str:
 
 
 @pytest.mark.covers("model.answers")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.composite(_mangled)() | st.text(max_size=60), st.sampled_from(sorted(SHAPES)))
 def test_the_reader_raises_nothing_but_its_own_failure(text: str, shape: str) -> None:
     try:
@@ -100,7 +100,7 @@ def test_the_reader_raises_nothing_but_its_own_failure(text: str, shape: str) ->
 
 
 @pytest.mark.covers("model.review")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.composite(_mangled)())
 def test_no_unknown_event_is_ever_accepted(text: str) -> None:
     try:

@@ -330,7 +330,7 @@ async def test_an_entry_of_a_step_that_was_undone_is_not_there(home: Staged) -> 
 _words = st.text(max_size=6)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(_words, min_size=1, max_size=12), st.data())
 def test_any_single_change_to_a_chain_is_found_where_it_is(
     objects: list[str], data: st.DataObject

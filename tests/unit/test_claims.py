@@ -169,7 +169,7 @@ def _said(thing: tuple[str, str], form: str, value: str) -> str:
 
 
 @pytest.mark.covers("write.unrelated")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(st.sampled_from(_THINGS), min_size=2, max_size=2, unique=True),
     st.tuples(st.sampled_from(_FORMS), st.sampled_from(_FORMS)),
@@ -184,7 +184,7 @@ def test_values_of_different_things_never_clash(
 
 
 @pytest.mark.covers("write.unrelated")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_any_two_texts_are_read_alike_both_ways_and_nothing_clashes_with_itself(
     one: str, other: str

@@ -129,7 +129,7 @@ _random_grants = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(_random_grants, max_size=8, unique=True), st.data())
 def test_after_taking_back_only_standing_grants_are_left(
     grants: list[Rule], data: st.DataObject

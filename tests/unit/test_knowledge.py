@@ -59,7 +59,7 @@ def test_what_a_memory_says_is_neither_a_heading_nor_an_entry_of_its_lineage(con
 
 
 @pytest.mark.covers("knowledge.export")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.text("ab12 \t\n.)#-*+>|=`~_[]<!/\\:&$'\"", min_size=1, max_size=60).filter(str.strip))
 def test_nothing_made_of_signs_is_either(content: str) -> None:
     _holds(content)

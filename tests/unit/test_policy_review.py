@@ -129,7 +129,7 @@ EVERYBODY = [
 EVERYTHING = (*SCOPES, "agent:unnamed", "user:unnamed", "agent:nobody", "user:nobody")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(policy=_policies, tenant=st.sampled_from(TENANTS), scope=st.sampled_from(SCOPES))
 def test_the_list_of_who_may_is_true_of_every_caller(
     policy: Policy, tenant: str, scope: str
@@ -252,7 +252,7 @@ def test_who_is_denied_what_all_others_see_is_named_with_them() -> None:
 
 
 @pytest.mark.covers("policy.diff")
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(old=_policies, rest=_policies, data=st.data())
 def test_a_difference_is_what_every_caller_would_gain_and_lose(
     old: Policy, rest: Policy, data: st.DataObject
@@ -353,7 +353,7 @@ def test_the_shipped_profiles_have_no_idle_rules() -> None:
         assert kinds == {"team": {"unreachable"}, "research": {"over-broad"}}.get(name, set())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(policy=_policies, caller=_callers)
 def test_taking_out_a_shadowed_or_unreachable_rule_changes_nothing(
     policy: Policy, caller: Caller

@@ -125,7 +125,7 @@ def _letters(text: str) -> str:
 
 
 @pytest.mark.covers("write.unrelated")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @example(("C", "", ""), ("C", "+", "+"), _FORMS[0], ("owner", "Dana", "Eve"))
 @example(("x", "²", ""), ("x", "!", ""), _FORMS[4], ("port", "80", "81"))
 @example(("C", "", ":"), ("C", ":", ""), _FORMS[0], ("port", "80", "81"))

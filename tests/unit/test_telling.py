@@ -43,7 +43,7 @@ def test_no_part_is_longer_than_its_budget(steps: int) -> None:
 
 
 @pytest.mark.covers("model.prompt")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.text(min_size=1, max_size=300), min_size=1, max_size=80),
     st.integers(1_500, 4_000),

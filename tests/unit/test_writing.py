@@ -44,7 +44,7 @@ async def home(tmp_path: Path) -> AsyncGenerator[Staged]:
 
 @pytest.mark.parametrize("content", ["", " ", "\n\t", "\u200b\u200b", "\u202e \u2066", "\ufeff"])
 def test_what_shows_nothing_is_no_statement(content: str) -> None:
-    with pytest.raises(InvalidInput, match="`content` is empty|`content` shows nothing"):
+    with pytest.raises(InvalidInput, match=r"is empty|shows nothing"):
         _write(content)
     assert _write(f"{content}tea").content == f"{content}tea"
 
