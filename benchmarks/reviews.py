@@ -85,7 +85,7 @@ async def _look_at(memory: hr.Memory, run_id: str, seen: _Seen) -> None:
         seen.kept[kept.type] += 1
         seen.uncited += not kept.source.events or not set(kept.source.events) <= events
     given = await memory.attribute(run_id)
-    if given.abstained is None:
+    if given.abstained is None or given.outcome == 0:  # of nothing there is nothing to share out
         seen.attributed += 1
         total = math.fsum(credit.value for credit in given.credits)
         seen.unsummed += total != given.outcome
@@ -103,7 +103,7 @@ def _figures(name: str, seen: _Seen, *, items: int) -> list[dict[str, Any]]:
         _at_most(f"{name}.refused", "runs of the file refused", seen.refused, 0),
         _at_least(f"{name}.reviews", f"reviews made, started by {told}", seen.reviews, 0),
         _at_least(f"{name}.rejected", "claims and lessons refused in them", seen.refusals, 0),
-        _at_least(f"{name}.attributed", "share of runs with credit", share, 1),
+        _at_least(f"{name}.attributed", "share of runs with credit, or outcome 0", share, 1),
         _at_most(f"{name}.unsummed", "credits that miss the outcome", seen.unsummed, 0),
         _at_least(f"{name}.lessons", "experiences learned", seen.kept["experience"], 0),
         _at_least(f"{name}.extracted", f"extracted: {extracted}", found, 0),

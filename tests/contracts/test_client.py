@@ -481,5 +481,9 @@ async def test_a_decorated_function_records_its_calls(home: Client) -> None:
         with pytest.raises(ZeroDivisionError):
             await add_later(2)
     first, second = [event for event in (await memory.trajectory(run)).events if event.tool]
-    assert (first.tool.name, first.summary, first.edge_evidence) == ("add", "3", "observed")
+    assert (first.tool.name, first.summary, first.edge_evidence) == (
+        "add",
+        "add(a=2) → 3",
+        "observed",
+    )
     assert (second.tool.name, second.tool.error_type) == ("remote.add", "ZeroDivisionError")
