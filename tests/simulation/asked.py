@@ -49,7 +49,7 @@ def _add_to(old: Kept, new: Kept, *, longer: bool, accepts: bool, takes: bool, r
     """What the new one knows beyond the kept one of the same words."""
     if takes:
         _take_over(old, new)
-    if longer or accepts or takes:
+    if takes:
         old.users |= new.users
     if rests:
         old.rests_on |= new.rests_on
