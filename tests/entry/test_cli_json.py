@@ -44,7 +44,8 @@ LINES: dict[str, tuple[str, ...]] = {
     "forget": ("{memory}", *WHO), "project close": ("apollo", *WHO), "export knowledge": WHO,
     "maintain": OPERATOR,
     "reembed": ("--model", "hashed", *OPERATOR), "calibrate": ("--dry", *OPERATOR),
-    "settings": (), "backup": ("{folder}/copy",), "restore": ("{folder}/copy", "--home", "{folder}/new"),
+    "settings": (), "backup": ("{folder}/copy",),
+    "restore": ("{folder}/copy", "--home", "{folder}/new"),
     "erase": ("bob", "bob", *OPERATOR), "drop-tenant": ("acme", *OPERATOR),
 }  # fmt: skip
 REFUSED = {"pending reject": 1, "pending edit": 1}  # nothing waits there
