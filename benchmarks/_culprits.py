@@ -85,7 +85,7 @@ def read_logs(folder: pathlib.Path, name: str, second: str | None = None) -> lis
     logs: list[Log] = []
     for position, run in parse(text).runs:
         item = items[position]
-        kept = recorded(run, tenant="t", scope="global", vouched_by=None, base=_START)
+        kept = recorded(run, tenant="t", scope="global", vouched_by=None, now=_START)
         logs.append(
             Log(
                 question=str(item["question_ID"]),

@@ -74,7 +74,7 @@ def figures(data: pathlib.Path) -> list[dict[str, Any]]:
 def _trials(text: str) -> list[_Trial]:
     found: list[_Trial] = []
     for _, run in parse(text).runs:
-        kept = recorded(run, tenant="t", scope="global", vouched_by=None, base=_START)
+        kept = recorded(run, tenant="t", scope="global", vouched_by=None, now=_START)
         value = run.reward or 0.0
         success = value > 0
         plain = run_spectrum(kept.events, success=success, value=value)

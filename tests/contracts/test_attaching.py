@@ -20,7 +20,7 @@ def _attached(
     monkeypatch.setattr(ray, "init", init)
     monkeypatch.setattr(ray, "shutdown", lambda: None)
     monkeypatch.setattr(cluster, "use_token", lambda make: None)
-    monkeypatch.setattr(cluster, "_require_listener", lambda _: None)
+    monkeypatch.setattr(cluster, "_require_answer", lambda _: None)
     monkeypatch.setattr(cluster, "_started", {address} if own else set())
     with pytest.raises(Unavailable) as told:
         cluster.attach(address)
