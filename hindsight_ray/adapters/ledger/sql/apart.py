@@ -117,7 +117,9 @@ class MemoriesApart(SqlMemories):
         if row_filter.empty or self._work.changed_memories:
             return None
         units = [unit_vector(vector) for vector in vectors]
-        return await self._work.do(self._known_scopes.nearest, row_filter, units, limit)
+        known = self._known_scopes
+        asked = self._work.brief if known.light(row_filter) else self._work.do
+        return await asked(known.nearest, row_filter, units, limit)
 
     async def put(
         self,

@@ -29,7 +29,7 @@ from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.ports import Vector
 
 _TENANTS_KEPT = 32
-_LIGHT = 2_000_000  # numbers in a tenant's columns: looking through them takes less than 1 ms
+LIGHT = 2_000_000  # numbers in a tenant's columns: looking through them takes less than 1 ms
 AGE = 1 << 40  # a tenant that was dropped and comes back counts its changes from the next one
 _Space = tuple[str, int] | None
 
@@ -124,7 +124,7 @@ class KnownRows:
             sizes = [kept.size for key, kept in self._columns.items() if key[0] == tenant]
         finally:
             self._guard.release()
-        return bool(sizes) and max(sizes) <= _LIGHT
+        return bool(sizes) and max(sizes) <= LIGHT
 
     def _masked(self, view: View, row_filter: RowFilter, space: _Space) -> Passing:
         """The routes of one search ask with one filter: the last one's answer is kept."""
