@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal, cast, get_args, get_origin
 import typer
 from rich.text import Text
 
-from hindsight_ray.adapters.home import check_whole
 from hindsight_ray.domain.settings import Settings
 from hindsight_ray.entry.cli import show
 from hindsight_ray.entry.cli.options import START, Asked, command
@@ -43,7 +42,6 @@ async def settings(asked: Asked, chosen: Chosen = None) -> None:
             "settings are a home's: name it by `--home`; a deployment takes them at its next `up`",
             field="address",
         )
-    check_whole(asked.folder)
     check_home(asked)
     now = load_settings(asked.folder)
     said = [one.partition("=") for one in chosen or ()]

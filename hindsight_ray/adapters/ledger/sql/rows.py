@@ -9,7 +9,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from sqlalchemy import bindparam, null, select
@@ -29,9 +29,10 @@ from hindsight_ray.domain.rows import RowFilter
 from hindsight_ray.ports import Vector
 
 _TENANTS_KEPT = 32
-LIGHT = 2_000_000  # numbers in a tenant's columns: looking through them takes less than 1 ms
+_LIGHT = 2_000_000  # numbers in columns: looking through them takes less than 1 ms
 AGE = 1 << 40  # a tenant that was dropped and comes back counts its changes from the next one
 _Space = tuple[str, int] | None
+K = TypeVar("K")
 
 _m = memories.c
 _CHANGE = Ready(
@@ -114,17 +115,8 @@ class KnownRows:
         return [Passing(shared, mask), Passing(changed, changed.passing(row_filter))]
 
     def light(self, tenant: str) -> bool:
-        """Whether the tenant's columns are here, small and in nobody's hands: no job for a thread.
-
-        What others have changed since must still be read; that is as much as they wrote lately.
-        """
-        if not self._guard.acquire(blocking=False):
-            return False
-        try:
-            sizes = [kept.size for key, kept in self._columns.items() if key[0] == tenant]
-        finally:
-            self._guard.release()
-        return bool(sizes) and max(sizes) <= LIGHT
+        """Whether looking through the tenant's columns is no job for a thread."""
+        return light(self._guard, self._columns, lambda key: key[0] == tenant)
 
     def _masked(self, view: View, row_filter: RowFilter, space: _Space) -> Passing:
         """The routes of one search ask with one filter: the last one's answer is kept."""
@@ -154,6 +146,20 @@ class KnownRows:
     def _changed(self, connection: Connection, tenant: str, after: int) -> list[Row]:
         asked = _OF_ROWS_AND_VECTORS if self._vectors else _OF_ROWS
         return _changed(connection, tenant, after, asked)
+
+
+def light(guard: threading.Lock, kept: Mapping[K, Columns], mine: Callable[[K], bool]) -> bool:
+    """Whether the columns that are `mine` are kept, small and in nobody's hands.
+
+    What others have changed since must still be read; that is as much as they wrote lately.
+    """
+    if not guard.acquire(blocking=False):
+        return False
+    try:
+        sizes = [columns.size for key, columns in kept.items() if mine(key)]
+    finally:
+        guard.release()
+    return bool(sizes) and max(sizes) <= _LIGHT
 
 
 def change_number(connection: Connection, tenant: str) -> int:

@@ -18,7 +18,7 @@ from hindsight_ray.adapters.ledger.sql.columns import Columns
 from hindsight_ray.adapters.ledger.sql.keys import pinned_space
 from hindsight_ray.adapters.ledger.sql.nearness import best
 from hindsight_ray.adapters.ledger.sql.ready import Ready
-from hindsight_ray.adapters.ledger.sql.rows import AGE, LIGHT, change_number, changed_in
+from hindsight_ray.adapters.ledger.sql.rows import AGE, change_number, changed_in, light
 from hindsight_ray.adapters.ledger.sql.schema import memories
 from hindsight_ray.domain.rows import NearAt, RowFilter
 from hindsight_ray.ports import Vector
@@ -83,16 +83,10 @@ class KnownScopes:
         return NearAt(base, [best(view, passing, one, limit) for one in asked])
 
     def light(self, row_filter: RowFilter) -> bool:
-        """Whether the scope is kept here, small and in nobody's hands: no job for a thread."""
+        """Whether looking through the filter's one scope is no job for a thread."""
         (scope,) = row_filter.scopes or ("",)
         named = (row_filter.tenant, scope)
-        if not self._guard.acquire(blocking=False):
-            return False
-        try:
-            sizes = [kept.size for key, kept in self._columns.items() if key[:2] == named]
-        finally:
-            self._guard.release()
-        return bool(sizes) and max(sizes) <= LIGHT
+        return light(self._guard, self._columns, lambda key: key[:2] == named)
 
     def _of(self, connection: Connection, key: _Key) -> Columns | None:
         columns = self._columns.get(key)
